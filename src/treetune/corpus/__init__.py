@@ -1,0 +1,1 @@
+"""Text and files to objects and back."""

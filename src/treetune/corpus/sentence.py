@@ -1,0 +1,144 @@
+"""What a model sees (`Sentence`), what it answers (`Tree`) and the two together (`Example`).
+
+Token 0 is the artificial root in every column, words start at 1, and `heads[0] == -1`; so
+`sentence.forms[i]`, `tree.heads[i]` and `tree.labels[i]` speak of the same word, and a head is an index
+into the same columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from treetune.errors import DataError
+
+ROOT = "<root>"
+ABSENT = "_"
+UNKNOWN_HEAD = -1
+UNKNOWN_LABEL = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """The words of one sentence with their tags: everything a model may see and nothing it must predict.
+
+    All columns have the same length, one more than the number of words; `ABSENT` stands where a value is
+    not given. `multiword` keeps the lines of multiword tokens, each with the index of its first word.
+    """
+
+    forms: tuple[str, ...]
+    lemmas: tuple[str, ...]
+    upos: tuple[str, ...]
+    xpos: tuple[str, ...]
+    feats: tuple[str, ...]
+    misc: tuple[str, ...]
+    comments: tuple[str, ...] = ()
+    multiword: tuple[tuple[int, str], ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        words: Sequence[str],
+        *,
+        upos: Sequence[str] | None = None,
+        xpos: Sequence[str] | None = None,
+        feats: Sequence[str] | None = None,
+        lemmas: Sequence[str] | None = None,
+    ) -> Sentence:
+        """Make a sentence from plain words, without the root; columns left out are absent."""
+
+        def column(name: str, values: Sequence[str] | None) -> tuple[str, ...]:
+            if values is None:
+                return (ROOT,) + (ABSENT,) * len(words)
+            if len(values) != len(words):
+                raise DataError(f"expected {len(words)} values, one a word, found {len(values)}", column=name)
+            return (ROOT, *values)
+
+        if isinstance(words, str):
+            raise DataError(
+                "expected a sequence of words, found a single string; split it into words first", column="FORM"
+            )
+        return cls(
+            forms=(ROOT, *words),
+            lemmas=column("LEMMA", lemmas),
+            upos=column("UPOS", upos),
+            xpos=column("XPOS", xpos),
+            feats=column("FEATS", feats),
+            misc=column("MISC", None),
+        )
+
+    def __len__(self) -> int:
+        """Return the number of words, the root not counted."""
+        return len(self.forms) - 1
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The forms without the root."""
+        return self.forms[1:]
+
+    def without(self, *columns: str) -> Sentence:
+        """Return a copy in which the named columns (`"upos"`, `"feats"`, …) are absent."""
+        empty = (ROOT,) + (ABSENT,) * len(self)
+        return replace(self, **dict.fromkeys(columns, empty))
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """Heads and labels of one sentence; partial where a head is -1 or a label is ``""``."""
+
+    heads: tuple[int, ...]
+    labels: tuple[str, ...]
+
+    @classmethod
+    def of(cls, heads: Iterable[int], labels: Iterable[str] | None = None) -> Tree:
+        """Make a tree from the heads and labels of the words, without the root."""
+        all_heads = (UNKNOWN_HEAD, *heads)
+        if labels is None:
+            return cls(all_heads, (UNKNOWN_LABEL,) * len(all_heads))
+        return cls(all_heads, (UNKNOWN_LABEL, *labels))
+
+    @classmethod
+    def unknown(cls, length: int) -> Tree:
+        """Return the tree of `length` words about which nothing is known."""
+        return cls((UNKNOWN_HEAD,) * (length + 1), (UNKNOWN_LABEL,) * (length + 1))
+
+    def __len__(self) -> int:
+        """Return the number of words, the root not counted."""
+        return len(self.heads) - 1
+
+    @property
+    def roots(self) -> tuple[int, ...]:
+        """The words whose head is the artificial root; exactly one in a well-formed tree."""
+        return tuple(i for i in range(1, len(self.heads)) if self.heads[i] == 0)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every word has a head (labels may be missing: some treebanks have none)."""
+        return UNKNOWN_HEAD not in self.heads[1:]
+
+    def arcs(self) -> Iterator[tuple[int, int, str]]:
+        """Yield (head, word, label) for every word with a known head."""
+        for word in range(1, len(self.heads)):
+            if self.heads[word] != UNKNOWN_HEAD:
+                yield self.heads[word], word, self.labels[word]
+
+
+@dataclass(frozen=True, slots=True)
+class Enhanced:
+    """The enhanced graph of a CoNLL-U sentence, kept so that a file survives a round trip.
+
+    `deps` is the DEPS column (root included); `empty_nodes` are raw lines with the index of the word they
+    follow. It belongs to the gold analysis: a predicted tree is written without it.
+    """
+
+    deps: tuple[str, ...]
+    empty_nodes: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A sentence beside its gold tree; `gold` may be partial, and is all unknown for plain tagged text."""
+
+    sentence: Sentence
+    gold: Tree
+    enhanced: Enhanced | None = None
