@@ -1,3 +1,61 @@
 """treetune: dependency parsers and taggers, trained for the task that uses them."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from treetune.corpus.sentence import Example, Sentence, Tree
+    from treetune.corpus.treebank import read_trees, write_trees
+    from treetune.errors import TreetuneError
+    from treetune.evaluate.scores import Scores
+    from treetune.learning.trainer import train
+    from treetune.models.base import Candidate
+    from treetune.models.transition.parser import TransitionParser
+    from treetune.storage import load, save
+
 __version__ = "0.1.0"
+
+# Names are imported when first used, so that `import treetune` costs nothing.
+_HOMES = {
+    "Candidate": "treetune.models.base",
+    "Example": "treetune.corpus.sentence",
+    "Scores": "treetune.evaluate.scores",
+    "Sentence": "treetune.corpus.sentence",
+    "TransitionParser": "treetune.models.transition.parser",
+    "Tree": "treetune.corpus.sentence",
+    "TreetuneError": "treetune.errors",
+    "load": "treetune.storage",
+    "read_trees": "treetune.corpus.treebank",
+    "save": "treetune.storage",
+    "train": "treetune.learning.trainer",
+    "write_trees": "treetune.corpus.treebank",
+}
+
+__all__ = [
+    "Candidate",
+    "Example",
+    "Scores",
+    "Sentence",
+    "TransitionParser",
+    "Tree",
+    "TreetuneError",
+    "load",
+    "read_trees",
+    "save",
+    "train",
+    "write_trees",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'treetune' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

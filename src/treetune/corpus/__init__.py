@@ -1,1 +1,38 @@
 """Text and files to objects and back."""
+
+from __future__ import annotations
+
+from treetune.corpus.conllu import format_conllu, read_conllu, write_conllu
+from treetune.corpus.conllx import format_conllx, read_conllx, write_conllx
+from treetune.corpus.faults import SentenceError, SkipReport
+from treetune.corpus.files import open_atomic, open_output, read_lines
+from treetune.corpus.projectivity import deprojectivize, is_projective, plain_label, projectivize
+from treetune.corpus.sentence import Enhanced, Example, Sentence, Tree
+from treetune.corpus.treebank import read_trees, write_trees
+from treetune.corpus.wellformed import find_cycle, is_tree
+
+__all__ = [
+    "Enhanced",
+    "Example",
+    "Sentence",
+    "SentenceError",
+    "SkipReport",
+    "Tree",
+    "deprojectivize",
+    "find_cycle",
+    "format_conllu",
+    "format_conllx",
+    "is_projective",
+    "is_tree",
+    "open_atomic",
+    "open_output",
+    "plain_label",
+    "projectivize",
+    "read_conllu",
+    "read_conllx",
+    "read_lines",
+    "read_trees",
+    "write_conllu",
+    "write_conllx",
+    "write_trees",
+]

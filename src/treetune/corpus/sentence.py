@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from treetune.errors import DataError
 
@@ -56,7 +57,8 @@ class Sentence:
 
         if isinstance(words, str):
             raise DataError(
-                "expected a sequence of words, found a single string; split it into words first", column="FORM"
+                "expected a sequence of words, found a single string; split it into words first",
+                column="FORM",
             )
         return cls(
             forms=(ROOT, *words),
@@ -79,7 +81,8 @@ class Sentence:
     def without(self, *columns: str) -> Sentence:
         """Return a copy in which the named columns (`"upos"`, `"feats"`, …) are absent."""
         empty = (ROOT,) + (ABSENT,) * len(self)
-        return replace(self, **dict.fromkeys(columns, empty))
+        changed: dict[str, Any] = dict.fromkeys(columns, empty)
+        return replace(self, **changed)
 
 
 @dataclass(frozen=True, slots=True)

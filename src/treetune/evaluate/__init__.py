@@ -1,0 +1,49 @@
+"""Gold and predicted trees to counts, scores and significance; never a model.
+
+`counts` makes integers of one sentence, `metrics` ratios of their sums, `scores` the whole of a corpus,
+`breakdown` precision and recall by label and length, `significance` and `comparison` two systems side by
+side, `report` plain-text tables.
+"""
+
+from treetune.evaluate.breakdown import LENGTHS, Tally
+from treetune.evaluate.comparison import Comparison, compare
+from treetune.evaluate.counts import Counts, attachment_counts, is_punctuation, punctuation, strip_subtype
+from treetune.evaluate.metrics import METRICS, Metric
+from treetune.evaluate.report import format_comparison, format_labels, format_lengths, format_scores
+from treetune.evaluate.scores import Scores, evaluate
+from treetune.evaluate.significance import (
+    Interval,
+    McNemar,
+    PairedBootstrap,
+    bootstrap_interval,
+    mcnemar,
+    paired_bootstrap,
+    paired_bootstraps,
+)
+
+__all__ = [
+    "LENGTHS",
+    "METRICS",
+    "Comparison",
+    "Counts",
+    "Interval",
+    "McNemar",
+    "Metric",
+    "PairedBootstrap",
+    "Scores",
+    "Tally",
+    "attachment_counts",
+    "bootstrap_interval",
+    "compare",
+    "evaluate",
+    "format_comparison",
+    "format_labels",
+    "format_lengths",
+    "format_scores",
+    "is_punctuation",
+    "mcnemar",
+    "paired_bootstrap",
+    "paired_bootstraps",
+    "punctuation",
+    "strip_subtype",
+]

@@ -1,0 +1,145 @@
+"""Turn result files into Markdown tables, so that the docs quote numbers from files and nothing else.
+
+python benchmarks/table.py benchmarks/results/*.json > docs/benchmarks.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+Record = Mapping[str, Any]
+
+
+def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table: the first column flush left, the others right."""
+    ruled = [header, [":--", *["--:"] * (len(header) - 1)], *rows]
+    return "\n".join("| " + " | ".join(row) + " |" for row in ruled)
+
+
+def spread(summary: Record, decimals: int = 0) -> str:
+    """Return a mean with the half-width of its 95 % interval."""
+    mean = f"{summary['mean']:,.{decimals}f}"
+    return f"{mean} ± {summary['interval95']:,.{decimals}f}" if len(summary["raw"]) > 1 else mean
+
+
+def compare_table(record: Record) -> str:
+    """Return the table of systems, then the ratios of speeds."""
+    header = (
+        "system",
+        "sees",
+        "UAS",
+        "LAS",
+        "LAS, official scorer",
+        "single-root trees",
+        "words per CPU-s",
+        "words per CPU-s, file to file",
+        "peak memory (MB)",
+        "model (MB)",
+        "training (CPU-min)",
+    )
+    table = markdown(
+        header, [_system_row(system, record["settings"]["sentences"]) for system in record["systems"]]
+    )
+    lines = [
+        f"{ratio['faster']} parses {spread(ratio['times'], 2)} times as fast as {ratio['than']}."
+        for ratio in record["ratios"]
+    ]
+    settings = record["settings"]
+    part = f", first {settings['limit']} sentences" if settings["limit"] else ""
+    about = (
+        f"`{settings['test']}`{part}: {settings['words']:,} words, gold tokens and tags, one thread, "
+        f"{settings['repeats']} interleaved rounds; ± is the 95 % interval of the mean."
+    )
+    return "\n\n".join([about, table, *lines])
+
+
+def _system_row(system: Record, sentences: int) -> tuple[str, ...]:
+    scores, trained = system["scores"], system["training"]["cpu_seconds"]
+    return (
+        system["name"],
+        system["sees"],
+        f"{scores['UAS']:.2f}",
+        f"{scores['LAS']:.2f}",
+        f"{system['official_scores']['LAS']:.2f}",
+        f"{system['single_root_trees']:,} of {sentences:,}",
+        spread(system["parse"]["words_per_cpu_second"]),
+        spread(system["file_to_file"]["words_per_cpu_second"]),
+        f"{system['peak_rss_mb']:.0f}",
+        f"{system['model_mb']:.1f}",
+        "" if trained is None else f"{trained / 60:.1f}",
+    )
+
+
+def training_table(record: Record) -> str:
+    """Return what training costs and what it reaches, one row a seed and their mean."""
+    header = (
+        "seed",
+        "CPU-min",
+        "memory above the interpreter (MB)",
+        "model (MB)",
+        "dev UAS",
+        "dev LAS",
+        "test UAS",
+        "test LAS",
+    )
+    columns = ("cpu_minutes", "memory_mb", "model_mb", "dev_UAS", "dev_LAS", "test_UAS", "test_LAS")
+    rows = [
+        (str(run["settings"]["seed"]), *(f"{run[column]:.2f}" for column in columns))
+        for run in record["runs"]
+    ]
+    mean = ("mean", *(spread(record["mean"][column], 2) for column in columns))
+    settings = record["settings"]
+    about = f"Beam {settings['beam']}, {settings['epochs']} epochs on `{settings['train']}`, one thread."
+    return "\n\n".join([about, markdown(header, [*rows, mean])])
+
+
+def startup_table(record: Record) -> str:
+    """Return the CPU seconds of each command."""
+    rows = [(name, spread(summary, 2)) for name, summary in record["cpu_seconds"].items()]
+    return markdown(("command", "CPU-s"), rows)
+
+
+TABLES: dict[str, tuple[str, Callable[[Record], str]]] = {
+    "compare": ("Beside other parsers", compare_table),
+    "training": ("Training", training_table),
+    "startup": ("Starting", startup_table),
+}
+
+
+def section(record: Record) -> str:
+    """Return one result as a section with its origin."""
+    title, table = TABLES[record["benchmark"]]
+    machine = record["machine"]
+    changed = " with local changes" if record["dirty"] else ""
+    versions = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
+    origin = (
+        f"Measured {record['date']} at commit `{record['commit'][:12]}`{changed} on {machine['cpu']}, "
+        f"{machine['cores']} cores, {machine['system']}; {versions}."
+    )
+    return "\n\n".join([f"## {title}", table(record), origin])
+
+
+def page(records: Sequence[Record]) -> str:
+    """Return all results as one page, in the order of `TABLES`."""
+    order = list(TABLES)
+    in_order = sorted(records, key=lambda record: order.index(record["benchmark"]))
+    made = "Made by `python benchmarks/table.py` from the files in `benchmarks/results`; do not edit."
+    return "\n\n".join(["# Benchmarks", made, *map(section, in_order)]) + "\n"
+
+
+def main() -> None:
+    """Print the page of the given files."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("results", type=Path, nargs="+", help="files written by the other scripts")
+    files = parser.parse_args().results
+    print(page([json.loads(file.read_text(encoding="utf-8")) for file in files]), end="")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,166 @@
+"""Train the parsers we compare with, UDPipe 1 and spaCy, on UD English EWT; keep them in a cache folder.
+
+    python benchmarks/train_peers.py --data DIR --cache DIR
+
+A peer is trained in a process of its own, with one thread, and only when the cache holds no model made with
+the same settings from the same file. Beside each model lies a record of what training cost.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import measure
+
+TRAIN = Path("ud", "en_ewt-train.conllu")
+DEV = Path("ud", "en_ewt-dev.conllu")
+
+# UDPipe's own defaults, with two exceptions: XPOS in place of FEATS, so that it sees what treetune sees, and
+# fewer iterations than its 10, because each takes minutes.
+UDPIPE_SETTINGS = {
+    "iterations": "6",
+    "embedding_upostag": "20",
+    "embedding_xpostag": "20",
+    "embedding_feats": "0",
+    "embedding_form": "50",
+    "embedding_lemma": "0",
+    "embedding_deprel": "20",
+    "hidden_layer": "200",
+    "batch_size": "10",
+    "learning_rate": "0.02",
+    "learning_rate_final": "0.001",
+    "l2": "0.5",
+    "transition_system": "projective",
+    "transition_oracle": "dynamic",
+    "structured_interval": "8",
+    "use_gold_tags": "1",
+}
+
+# spaCy sees the words only: that is its default.
+SPACY_CONFIG = Path(__file__).with_name("spacy.cfg")
+
+
+def train_udpipe(data: Path, model: Path) -> None:
+    """Train the parser of UDPipe, no tokenizer and no tagger, on gold tags."""
+    from ufal.udpipe import InputFormat, ProcessingError, Sentence, Sentences, Trainer
+
+    sentences = Sentences()
+    reader = InputFormat.newConlluInputFormat()
+    reader.setText((data / TRAIN).read_text(encoding="utf-8"))
+    error = ProcessingError()
+    sentence = Sentence()
+    while reader.nextSentence(sentence, error):
+        sentences.append(sentence)
+        sentence = Sentence()
+    options = ";".join(f"{name}={value}" for name, value in UDPIPE_SETTINGS.items())
+    none = Trainer.NONE
+    trained = Trainer.train("morphodita_parsito", sentences, Sentences(), none, none, options, error)
+    if error.occurred():
+        raise SystemExit(f"UDPipe: {error.message}")
+    model.write_bytes(trained)
+
+
+def train_spacy(data: Path, model: Path) -> None:
+    """Train spaCy's parser on gold tokens with spaCy's own loop; keep the best model on dev."""
+    from spacy.tokens import DocBin
+    from spacy.training.initialize import init_nlp
+    from spacy.training.loop import train
+    from spacy.util import load_config
+
+    shutil.rmtree(model, ignore_errors=True)
+    with tempfile.TemporaryDirectory(dir=model.parent) as name:
+        folder = Path(name)
+        corpora = {}
+        for part, source in (("train", TRAIN), ("dev", DEV)):
+            corpora[f"paths.{part}"] = str(folder / f"{part}.spacy")
+            DocBin(docs=spacy_docs(data / source)).to_disk(folder / f"{part}.spacy")
+        nlp = init_nlp(load_config(SPACY_CONFIG, overrides=corpora), use_gpu=-1)
+        train(nlp, folder, use_gpu=-1, stdout=sys.stderr)
+        (folder / "model-best").rename(model)
+
+
+def spacy_docs(path: Path) -> list[Any]:
+    """Read a CoNLL-U file as spaCy's own converter does, one sentence a Doc."""
+    from spacy.training.converters import conllu_to_docs
+
+    return list(conllu_to_docs(path.read_text(encoding="utf-8"), n_sents=1, no_print=True))
+
+
+@dataclass(frozen=True)
+class Peer:
+    """How a peer is trained, with what settings, and what its model is called in the cache."""
+
+    train: Callable[[Path, Path], None]
+    settings: dict[str, str]
+    model: str
+
+
+PEERS = {
+    "udpipe": Peer(train_udpipe, UDPIPE_SETTINGS, "udpipe.model"),
+    "spacy": Peer(train_spacy, {"spacy.cfg": SPACY_CONFIG.read_text(encoding="utf-8")}, "spacy-model"),
+}
+
+
+def train_here(name: str, *, data: Path, cache: Path) -> dict[str, Any]:
+    """Train one peer in this process, write its model and record, and return the record."""
+    peer = PEERS[name]
+    seconds = measure.cpu_seconds(lambda: peer.train(data, cache / peer.model))
+    record = {
+        **measure.provenance(["ufal.udpipe", "spacy", "thinc"]),
+        "peer": name,
+        "settings": peer.settings,
+        "train_sha256": measure.sha256(data / TRAIN),
+        "cpu_seconds": seconds,
+        "peak_rss_mb": measure.peak_rss_mb(),
+    }
+    measure.write_json(cache / f"{name}.json", record)
+    return record
+
+
+def is_cached(name: str, *, data: Path, cache: Path) -> bool:
+    """Whether the cache holds this peer, made with the same settings from the same file."""
+    peer, path = PEERS[name], cache / f"{name}.json"
+    if not path.exists() or not (cache / peer.model).exists():
+        return False
+    record = json.loads(path.read_text(encoding="utf-8"))
+    same_data = record["train_sha256"] == measure.sha256(data / TRAIN)
+    return same_data and bool(record["settings"] == peer.settings)
+
+
+def train_cached(name: str, *, data: Path, cache: Path) -> None:
+    """Train one peer in a process of its own, unless the cache holds it."""
+    if is_cached(name, data=data, cache=cache):
+        measure.say(f"{name}: already in {cache}")
+        return
+    measure.say(f"{name}: training")
+    cache.mkdir(parents=True, exist_ok=True)
+    record = measure.run_child([__file__, "--here", name, "--data", str(data), "--cache", str(cache)])
+    measure.say(f"{name}: trained in {record['cpu_seconds'] / 60:.1f} CPU-minutes")
+
+
+def main() -> None:
+    """Train what the cache does not hold."""
+    parser = measure.command_line(__doc__)
+    parser.add_argument(
+        "--peer", choices=list(PEERS), action="append", help="only this one (may be repeated)"
+    )
+    parser.add_argument("--here", choices=list(PEERS), help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.here:
+        print(json.dumps(train_here(arguments.here, data=arguments.data, cache=arguments.cache)))
+        return
+    measure.require(["ufal.udpipe", "spacy"])
+    for name in arguments.peer or PEERS:
+        train_cached(name, data=arguments.data, cache=arguments.cache)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""The list of commands, and the one place where an exception becomes a line on stderr and an exit code."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+import treetune
+from treetune.cli.console import INTERRUPTED, OK, PROBLEM, WRONG_USAGE, Interrupted, note
+from treetune.cli.demo import demo
+from treetune.cli.evaluate import evaluate
+from treetune.cli.info import info
+from treetune.cli.parse import parse
+from treetune.cli.train import train
+from treetune.errors import ConfigError, TreetuneError
+
+EXIT_CODES = (
+    "Exit codes: 0 done; 1 a problem with data, a model or a file; 2 wrong usage; 130 interrupted by Ctrl-C."
+)
+
+app = typer.Typer(
+    name="treetune",
+    help="Train dependency parsers, parse with them and score them.",
+    epilog=EXIT_CODES,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (train, parse, evaluate, info, demo):
+    app.command(epilog=EXIT_CODES)(command)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"treetune {treetune.__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _start(
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True),
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit(WRONG_USAGE)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command, by default that of `sys.argv`, and return its exit code.
+
+    A mistake of the user is one line on stderr; only a fault of treetune itself shows a traceback.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal that cannot show a letter gets its number, not a traceback.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        code = app(args=arguments, prog_name="treetune", standalone_mode=False)
+        sys.stdout.flush()
+    except TreetuneError as error:
+        return _fail(str(error), WRONG_USAGE if isinstance(error, ConfigError) else PROBLEM)
+    except (BrokenPipeError, SystemExit):
+        # Typer exits by itself for one reason only when it does not stand alone: a broken pipe.
+        return _leave_pipe()
+    except (Interrupted, typer.Abort) as error:
+        return _interrupted(str(error))
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        return _fail(f"{place}{error.strerror or error}", PROBLEM)
+    except Exception as error:
+        # Typer's own usage errors have no class that is public in all its versions, but this method.
+        if not hasattr(error, "format_message"):
+            raise
+        command = getattr(getattr(error, "ctx", None), "command_path", "treetune")
+        return _fail(f"{error.format_message()} (see '{command} --help')", WRONG_USAGE)
+    if code == INTERRUPTED:
+        return _interrupted("")
+    return code if isinstance(code, int) else OK
+
+
+def _fail(message: str, code: int) -> int:
+    note("error: " + " ".join(message.split()))
+    return code
+
+
+def _interrupted(message: str) -> int:
+    note("interrupted" + (f": {message}" if message else ""))
+    return INTERRUPTED
+
+
+def _leave_pipe() -> int:
+    """End quietly: whoever reads our output, `head` for one, has seen enough."""
+    # Python flushes stdout once more at exit, which must not fail again.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return OK

@@ -1,0 +1,218 @@
+"""Paths to bytes and text, and back: `.gz` and `.zst` by suffix, `-` for the standard streams.
+
+An output file appears under its name only when it is complete; until then it has a temporary name in the
+same folder, and on an error it is removed.
+"""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import io
+import os
+import stat
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import BinaryIO, TextIO, cast
+
+from treetune.errors import DataError
+
+STANDARD_STREAM = "-"
+CHUNK = 1 << 20
+
+StrPath = str | os.PathLike[str]
+
+
+def display_name(path: StrPath) -> str:
+    """Return the name by which messages call an input: its path, or ``<stdin>`` for ``-``."""
+    name = os.fspath(path)
+    return "<stdin>" if name == STANDARD_STREAM else name
+
+
+def read_chunks(path: StrPath) -> Iterator[bytes]:
+    """Yield the decompressed bytes of a file in pieces of up to about a mebibyte."""
+    name = os.fspath(path)
+    if name == STANDARD_STREAM:
+        yield from _pieces(sys.stdin.buffer)
+        return
+    if "\n" in name:
+        raise DataError(
+            "expected the path of a file, found text with line breaks; pass its lines, text.split('\\n')"
+        )
+    try:
+        with Path(name).open("rb") as raw:
+            yield from _decompressed(name, raw)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(f"expected a sound gzip file, found a damaged one ({error})", path=name) from error
+    except OSError as error:
+        raise _unusable(name, error, "read") from error
+
+
+def read_lines(path: StrPath) -> Iterator[str]:
+    """Yield the lines of a UTF-8 file without their ends (LF or CRLF), without a byte order mark."""
+    rest, number = b"", 1
+    for chunk in read_chunks(path):
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            yield _decoded(line, display_name(path), number)
+            number += 1
+    if rest:
+        yield _decoded(rest, display_name(path), number)
+
+
+@contextmanager
+def open_output(path: StrPath) -> Iterator[TextIO]:
+    """Open a UTF-8 text file that appears under its name only if the block ends without an error.
+
+    Compressed by suffix, with the same bytes for the same text; ``-`` is standard output, which stays open.
+    """
+    with open_atomic(path) as raw, ExitStack() as stack:
+        packed = _compressed(os.fspath(path), raw)
+        if packed is not raw:
+            stack.enter_context(packed)
+        text = io.TextIOWrapper(packed, encoding="utf-8", newline="\n")
+        # Detached, the wrapper leaves closing to the owners of the layers below it.
+        stack.callback(text.detach)
+        yield text
+        text.flush()
+
+
+@contextmanager
+def open_atomic(path: StrPath) -> Iterator[BinaryIO]:
+    """Open a file for bytes, written as they are, that appears only if the block ends without an error.
+
+    A link is followed, an existing file keeps its permissions, and what is no regular file (``/dev/null``, a
+    pipe) is written directly.
+    """
+    if os.fspath(path) == STANDARD_STREAM:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    try:
+        final, mode = _target(path)
+    except OSError as error:
+        raise _unusable(os.fspath(path), error, "written") from error
+    with _full_disk_said(os.fspath(path)):
+        if mode is None or stat.S_ISREG(mode):
+            with _renamed_when_complete(final, mode) as raw:
+                yield raw
+        else:
+            with final.open("wb") as raw:
+                yield raw
+
+
+@contextmanager
+def _renamed_when_complete(final: Path, mode: int | None) -> Iterator[BinaryIO]:
+    temporary = final.with_name(f".{final.name[:40]}.{os.urandom(4).hex()}.part")
+    try:
+        # 0o666 and not the mode of `tempfile`: the user's umask decides, as for any other new file.
+        handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
+    except OSError as error:
+        raise _unusable(str(final), error, "written") from error
+    try:
+        with os.fdopen(handle, "wb") as raw:
+            yield raw
+        if mode is not None:
+            temporary.chmod(stat.S_IMODE(mode))
+        temporary.replace(final)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def _full_disk_said(name: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise
+        raise _unusable(name, error, "written") from error
+
+
+def _target(path: StrPath) -> tuple[Path, int | None]:
+    """Return the file behind all links and its mode (None if there is none yet), or raise OSError."""
+    final = Path(path).resolve()
+    if not final.parent.is_dir():
+        raise FileNotFoundError(0, f"there is no folder {final.parent}")
+    if not final.exists():
+        return final, None
+    if final.is_dir():
+        raise IsADirectoryError(0, "it is a folder")
+    if not os.access(final, os.W_OK):
+        raise PermissionError(0, "permission denied")
+    return final, final.stat().st_mode
+
+
+def _pieces(stream: BinaryIO) -> Iterator[bytes]:
+    # read1 hands over what a pipe has now instead of waiting for a full chunk.
+    read = getattr(stream, "read1", stream.read)
+    while piece := read(CHUNK):
+        yield piece
+
+
+def _decompressed(name: str, raw: BinaryIO) -> Iterator[bytes]:
+    if name.endswith(".gz"):
+        with gzip.GzipFile(fileobj=raw) as unpacked:
+            yield from _pieces(cast(BinaryIO, unpacked))
+    elif name.endswith(".zst"):
+        yield from _unpack_zstd(name, raw)
+    else:
+        yield from _pieces(raw)
+
+
+def _unpack_zstd(name: str, raw: BinaryIO) -> Iterator[bytes]:
+    import zstandard
+
+    # A stream reader would take a file that was cut off for a complete one; `eof` tells them apart.
+    frame = zstandard.ZstdDecompressor().decompressobj()
+    complete = True
+    try:
+        for piece in _pieces(raw):
+            while piece:
+                if unpacked := frame.decompress(piece):
+                    yield unpacked
+                complete = frame.eof
+                piece = frame.unused_data if complete else b""
+                if complete:
+                    frame = zstandard.ZstdDecompressor().decompressobj()
+    except zstandard.ZstdError as error:
+        raise DataError(f"expected a sound zstd file, found a damaged one ({error})", path=name) from error
+    if not complete:
+        raise DataError("expected a complete zstd file, found one that was cut off", path=name)
+
+
+def _compressed(name: str, raw: BinaryIO) -> BinaryIO:
+    if name.endswith(".gz"):
+        # No name and no time inside: the same text gives the same bytes.
+        return cast(BinaryIO, gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0))
+    if name.endswith(".zst"):
+        import zstandard
+
+        packed = zstandard.ZstdCompressor(level=9).stream_writer(raw, closefd=False)
+        return cast(BinaryIO, packed)
+    return raw
+
+
+def _decoded(line: bytes, path: str, number: int) -> str:
+    try:
+        text = line.removesuffix(b"\r").decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(not_utf8(line[error.start], error.start), path=path, line=number) from error
+    return text.removeprefix("\ufeff") if number == 1 else text
+
+
+def not_utf8(byte: int, offset: int) -> str:
+    """Return the problem of a byte that is not UTF-8, `offset` bytes after the start of its line."""
+    return f"expected UTF-8 text, found the byte 0x{byte:02x} as byte {offset + 1} of the line"
+
+
+def _unusable(name: str, error: OSError, verb: str) -> DataError:
+    if isinstance(error, FileNotFoundError) and verb == "read":
+        return DataError("expected a file, found nothing under this name", path=name)
+    if isinstance(error, IsADirectoryError) and verb == "read":
+        return DataError("expected a file, found a folder", path=name)
+    return DataError(f"this file cannot be {verb}: {(error.strerror or str(error)).lower()}", path=name)

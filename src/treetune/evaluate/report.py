@@ -1,0 +1,91 @@
+"""Scores go in, plain-text tables come out; printing them is the caller's business."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from treetune.evaluate.breakdown import Tally
+from treetune.evaluate.comparison import Comparison, compare
+from treetune.evaluate.metrics import METRICS, percent
+from treetune.evaluate.scores import Scores
+
+
+def format_scores(scores: Scores) -> str:
+    """Return a table of all metrics under a line with what their signatures have in common."""
+    counts = scores.counts
+    rows = [(name, percent(scores[name]), metric.title) for name, metric in METRICS.items()]
+    head = f"{scores.signature('*')}  ({counts.words} words counted)"
+    return "\n".join([head, format_table(("metric", "score", "what it is"), rows, left=(0, 2))])
+
+
+def format_labels(scores: Scores, *, limit: int | None = None) -> str:
+    """Return precision, recall and F1 of each label, the most frequent in gold first."""
+    return _format_tallies("label", scores.by_label, limit)
+
+
+def format_lengths(scores: Scores) -> str:
+    """Return precision, recall and F1 of arcs by their length, heads alone."""
+    return _format_tallies("length", scores.by_length, None)
+
+
+def format_comparison(
+    a: Scores,
+    b: Scores,
+    *,
+    metrics: Sequence[str] | None = None,
+    samples: int = 10_000,
+    seed: int = 0,
+) -> str:
+    """Compare two systems and return the table; see `compare` for the arguments and errors."""
+    tested = compare(a, b, metrics=metrics, samples=samples, seed=seed)
+    header = ("metric", "a", "b", "b - a", "95 % interval", "p (bootstrap)", "p (McNemar)")
+    rows = [_comparison_row(name, comparison) for name, comparison in tested.items()]
+    head = f"{a.signature('*')}  ({samples} samples, seed {seed})"
+    return "\n".join([head, format_table(header, rows)])
+
+
+def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,)) -> str:
+    """Return aligned columns under a ruled header; those in `left` are flush left, the others right."""
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    ruled = [header, ["-" * width for width in widths], *rows]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if place in left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in ruled
+    )
+
+
+def _format_tallies(title: str, tallies: Mapping[str, Tally], limit: int | None) -> str:
+    rows = [
+        (
+            name,
+            str(tally.gold),
+            str(tally.predicted),
+            str(tally.right),
+            percent(tally.precision),
+            percent(tally.recall),
+            percent(tally.f1),
+        )
+        for name, tally in list(tallies.items())[:limit]
+    ]
+    return format_table((title, "gold", "predicted", "right", "precision", "recall", "F1"), rows)
+
+
+def _comparison_row(name: str, comparison: Comparison) -> tuple[str, ...]:
+    result = comparison.bootstrap
+    shift = result.difference
+    return (
+        name,
+        percent(result.score_a),
+        percent(result.score_b),
+        f"{100 * shift.score:+.2f}",
+        f"[{100 * shift.low:+.2f}, {100 * shift.high:+.2f}]",
+        _p_value(result.p_value),
+        "" if comparison.mcnemar is None else _p_value(comparison.mcnemar.p_value),
+    )
+
+
+def _p_value(value: float) -> str:
+    return "< 0.0001" if value < 0.0001 else f"{value:.4f}"

@@ -1,0 +1,990 @@
+"""Kernels of the arc-eager parser: states, features, beam search, dynamic oracle and their updates.
+
+A state is O(1): stacks are shared linked lists. A *node* is one word on a stack with what is known of its
+arcs; it never changes, a transition makes new nodes. A *state* is the top node, the first word of the
+buffer with its left children, and where the state came from. The artificial root stands at the end of the
+buffer (position n + 1), so that every word leaves the stack by LEFT or REDUCE and every complete sequence
+has exactly 2n transitions.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from treetune.features._kernels import mix
+from treetune.weights._kernels import (
+    DENSE_BIT,
+    MISSING,
+    STEPS,
+    add_features,
+    find_row,
+    home_slot,
+    prefetch,
+    room_is_short,
+)
+
+SHIFT, REDUCE, LEFT = 0, 1, 2  # then one LEFT and one RIGHT per label
+
+# Fields of a node: a word on a stack.
+WORD, BELOW, LABEL, LEFT1, LEFT1_LABEL, LEFT2, LEFT2_LABEL = 0, 1, 2, 3, 4, 5, 6
+RIGHT1, RIGHT1_LABEL, RIGHT2, RIGHT2_LABEL, LEFT_COUNT, RIGHT_COUNT = 7, 8, 9, 10, 11, 12
+NODE_FIELDS = 13
+
+# Fields of a state; those of the buffer's first word mirror a node's.
+TOP, FRONT, HEADLESS, BOTTOM, PREVIOUS, ACTION = 0, 1, 2, 3, 4, 5
+FRONT_LEFT1, FRONT_LEFT1_LABEL, FRONT_LEFT2, FRONT_LEFT2_LABEL, FRONT_LEFT_COUNT = 6, 7, 8, 9, 10
+STATE_FIELDS = 11
+
+# Addresses of features: places in a state that hold a word (and a label).
+ADDRESSES = (
+    *("S0", "S1", "S2", "N0", "N1", "N2", "N3", "S0h", "S0hh"),
+    *("S0l", "S0ll", "S0r", "S0rr", "N0l", "N0ll", "S1l", "S1r"),
+)
+# Values of a place that are no column of the corpus; numbered below zero.
+A_LABEL, A_LEFT_COUNT, A_RIGHT_COUNT, A_LEFT_SET, A_RIGHT_SET, A_DISTANCE = -1, -2, -3, -4, -5, -6
+
+NO_WORD = -1
+NO_LABEL = -1
+
+
+class Sentences(NamedTuple):
+    """A corpus as numbers: `columns[c, offsets[s] + i]` is column c of token i (0 = root) of sentence s."""
+
+    columns: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+
+
+class Labels(NamedTuple):
+    """Which labels an arc from the root and an arc from a word may bear."""
+
+    at_root: NDArray[np.bool_]
+    at_word: NDArray[np.bool_]
+
+
+class Templates(NamedTuple):
+    """Feature templates: atoms (address, column), templates as lists of atoms, groups as lists of both."""
+
+    atom_address: NDArray[np.int32]
+    atom_column: NDArray[np.int32]
+    atom_seed: NDArray[np.uint64]
+    starts: NDArray[np.int32]
+    atoms: NDArray[np.int32]
+    seeds: NDArray[np.uint64]
+    group_starts: NDArray[np.int32]
+    group_atom_starts: NDArray[np.int32]
+    group_atoms: NDArray[np.int32]
+
+
+class Space(NamedTuple):
+    """Working memory of one search."""
+
+    nodes: NDArray[np.int32]
+    node_sets: NDArray[np.int64]
+    states: NDArray[np.int32]
+    state_sets: NDArray[np.int64]
+    scores: NDArray[np.float64]
+    counters: NDArray[np.int64]
+    words: NDArray[np.int32]
+    labels: NDArray[np.int32]
+    atoms: NDArray[np.uint64]
+    features: NDArray[np.uint64]
+    rows: NDArray[np.int64]
+    sums: NDArray[Any]
+    best_score: NDArray[np.float64]
+    best_state: NDArray[np.int32]
+    best_action: NDArray[np.int32]
+    memo_keys: NDArray[np.uint64]
+    memo_rows: NDArray[np.int32]
+    memo_stamps: NDArray[np.int32]
+    memo_sums: NDArray[Any]
+
+
+class Fixed(NamedTuple):
+    """What is known of one sentence beforehand; the root is n + 1 here. See `prepare_fixed`."""
+
+    heads: NDArray[np.int32]
+    labels: NDArray[np.int32]
+    last_dependent: NDArray[np.int32]
+    first_dependent: NDArray[np.int32]
+    reach: NDArray[np.int32]
+    may_be_root: NDArray[np.bool_]
+
+
+NODES_USED, MEMO_USED, MEMO_STAMP, LAST_ROOT = 0, 1, 2, 3
+
+
+@njit(cache=True, nogil=True)
+def prepare_fixed(fixed, heads, labels, length, always_root, never_root):  # type: ignore[no-untyped-def]
+    """Derive from known heads (-1 unknown, 0 root) and labels (-1 unknown) what the search must respect.
+
+    `last_dependent[i]` / `first_dependent[i]`: the outermost words whose known head is i (0: none);
+    `reach[i]`: the last word that must be under i, so that i stays on the stack until it has come;
+    `may_be_root[i]`: whether i can be the one root. Returns the last word that may be.
+    """
+    n = length
+    known_root = 0
+    for i in range(1, n + 1):
+        head, label = heads[i], labels[i]
+        if head == 0 or (head == -1 and label != NO_LABEL and always_root[label]):
+            head = n + 1
+            known_root = i
+        fixed.heads[i] = head
+        fixed.labels[i] = label
+        fixed.last_dependent[i] = 0
+        fixed.first_dependent[i] = 0
+        fixed.reach[i] = i
+        fixed.may_be_root[i] = True
+    fixed.last_dependent[n + 1] = 0
+    fixed.first_dependent[n + 1] = 0
+    for i in range(1, n + 1):
+        head = fixed.heads[i]
+        if head == -1:
+            label = fixed.labels[i]
+            if label != NO_LABEL and never_root[label]:
+                fixed.may_be_root[i] = False
+        elif head <= n:
+            fixed.may_be_root[i] = False
+            fixed.last_dependent[head] = i
+            if fixed.first_dependent[head] == 0:
+                fixed.first_dependent[head] = i
+            for covered in range(min(i, head) + 1, max(i, head)):
+                fixed.may_be_root[covered] = False
+            while head != -1 and head <= n and fixed.reach[head] < i:
+                fixed.reach[head] = i
+                head = fixed.heads[head]
+    if known_root:
+        fixed.reach[known_root] = n
+        for i in range(1, n + 1):
+            fixed.may_be_root[i] = i == known_root
+    last_root = 0
+    for i in range(1, n + 1):
+        if fixed.may_be_root[i]:
+            last_root = i
+    return last_root
+
+
+@njit(cache=True, nogil=True)
+def start_state(space, state):  # type: ignore[no-untyped-def]
+    """Write the initial state: nothing on the stack, the first word in front."""
+    states = space.states
+    states[state, TOP] = -1
+    states[state, FRONT] = 1
+    states[state, HEADLESS] = 0
+    states[state, BOTTOM] = 0
+    states[state, PREVIOUS] = -1
+    states[state, ACTION] = -1
+    clear_front(space, state)
+    space.scores[state] = 0.0
+    space.counters[NODES_USED] = 0
+
+
+@njit(cache=True, nogil=True)
+def clear_front(space, state):  # type: ignore[no-untyped-def]
+    """Forget the left children of the buffer's first word: a new word is in front."""
+    states = space.states
+    states[state, FRONT_LEFT1] = NO_WORD
+    states[state, FRONT_LEFT1_LABEL] = NO_LABEL
+    states[state, FRONT_LEFT2] = NO_WORD
+    states[state, FRONT_LEFT2_LABEL] = NO_LABEL
+    states[state, FRONT_LEFT_COUNT] = 0
+    space.state_sets[state] = 0
+
+
+CAN_SHIFT, CAN_REDUCE, CAN_LEFT, CAN_RIGHT = 1, 2, 4, 8
+
+
+@njit(cache=True, nogil=True)
+def legal_moves(space, state, fixed, n):  # type: ignore[no-untyped-def]
+    """Return the kinds of transition that keep a single-root tree with everything fixed in reach.
+
+    The one root is the word left at the bottom of the stack. A word that must stay on the stack until the
+    last word has come (`reach` = n; the last word itself always) can only be pushed when no other word
+    below it still waits for a head, since none would ever get one.
+    """
+    states, nodes = space.states, space.nodes
+    top, front = states[state, TOP], states[state, FRONT]
+    if front == n + 1:
+        if nodes[top, LABEL] == NO_LABEL:
+            return CAN_LEFT
+        return CAN_REDUCE
+    moves = 0
+    last_root = space.counters[LAST_ROOT]
+    stays = fixed.reach[front] == n
+    head = fixed.heads[front]
+    waited_for = fixed.first_dependent[front]
+    all_left_taken = waited_for == 0 or waited_for > front or states[state, FRONT_LEFT1] == waited_for
+    bottom = states[state, BOTTOM]
+    if top == -1:
+        if all_left_taken and (fixed.may_be_root[front] or not (stays or front >= last_root)):
+            moves |= CAN_SHIFT
+        return moves
+    word = nodes[top, WORD]
+    bottom_is_root = fixed.may_be_root[bottom]
+    if all_left_taken and (front != last_root or bottom_is_root):
+        if not stays and (head == -1 or head > front):
+            moves |= CAN_SHIFT
+        if (head == -1 or head == word) and (not stays or (states[state, HEADLESS] == 1 and bottom_is_root)):
+            moves |= CAN_RIGHT
+    if fixed.last_dependent[word] < front:
+        if nodes[top, LABEL] != NO_LABEL:
+            moves |= CAN_REDUCE
+        elif (fixed.heads[word] == -1 or fixed.heads[word] == front) and (
+            nodes[top, BELOW] != -1 or last_root >= front
+        ):
+            moves |= CAN_LEFT
+    return moves
+
+
+@njit(cache=True, nogil=True)
+def _copy_node(space, source):  # type: ignore[no-untyped-def]
+    node = space.counters[NODES_USED]
+    space.counters[NODES_USED] += 1
+    for field in range(NODE_FIELDS):
+        space.nodes[node, field] = space.nodes[source, field]
+    space.node_sets[node, 0] = space.node_sets[source, 0]
+    space.node_sets[node, 1] = space.node_sets[source, 1]
+    return node
+
+
+@njit(cache=True, nogil=True)
+def _push_front(space, state, below, label):  # type: ignore[no-untyped-def]
+    """Make the node of the buffer's first word, taking over its left children."""
+    states, nodes = space.states, space.nodes
+    node = space.counters[NODES_USED]
+    space.counters[NODES_USED] += 1
+    nodes[node, WORD] = states[state, FRONT]
+    nodes[node, BELOW] = below
+    nodes[node, LABEL] = label
+    nodes[node, LEFT1] = states[state, FRONT_LEFT1]
+    nodes[node, LEFT1_LABEL] = states[state, FRONT_LEFT1_LABEL]
+    nodes[node, LEFT2] = states[state, FRONT_LEFT2]
+    nodes[node, LEFT2_LABEL] = states[state, FRONT_LEFT2_LABEL]
+    nodes[node, RIGHT1] = NO_WORD
+    nodes[node, RIGHT1_LABEL] = NO_LABEL
+    nodes[node, RIGHT2] = NO_WORD
+    nodes[node, RIGHT2_LABEL] = NO_LABEL
+    nodes[node, LEFT_COUNT] = states[state, FRONT_LEFT_COUNT]
+    nodes[node, RIGHT_COUNT] = 0
+    space.node_sets[node, 0] = space.state_sets[state]
+    space.node_sets[node, 1] = 0
+    return node
+
+
+@njit(cache=True, nogil=True)
+def apply_action(space, source, action, target, n_labels):  # type: ignore[no-untyped-def]
+    """Write into state `target` what `action` makes of state `source`."""
+    states, nodes = space.states, space.nodes
+    for field in range(STATE_FIELDS):
+        states[target, field] = states[source, field]
+    space.state_sets[target] = space.state_sets[source]
+    states[target, PREVIOUS] = source
+    states[target, ACTION] = action
+    top = states[source, TOP]
+    if action == SHIFT:
+        states[target, TOP] = _push_front(space, source, top, NO_LABEL)
+        states[target, HEADLESS] += 1
+        if top == -1:
+            states[target, BOTTOM] = states[source, FRONT]
+        states[target, FRONT] += 1
+        clear_front(space, target)
+    elif action == REDUCE:
+        states[target, TOP] = nodes[top, BELOW]
+    elif action < LEFT + n_labels:
+        label = action - LEFT
+        states[target, TOP] = nodes[top, BELOW]
+        states[target, HEADLESS] -= 1
+        states[target, FRONT_LEFT2] = states[source, FRONT_LEFT1]
+        states[target, FRONT_LEFT2_LABEL] = states[source, FRONT_LEFT1_LABEL]
+        states[target, FRONT_LEFT1] = nodes[top, WORD]
+        states[target, FRONT_LEFT1_LABEL] = label
+        states[target, FRONT_LEFT_COUNT] += 1
+        space.state_sets[target] |= np.int64(1) << np.int64(label % 63)
+    else:
+        label = action - LEFT - n_labels
+        head = _copy_node(space, top)
+        nodes[head, RIGHT2] = nodes[top, RIGHT1]
+        nodes[head, RIGHT2_LABEL] = nodes[top, RIGHT1_LABEL]
+        nodes[head, RIGHT1] = states[source, FRONT]
+        nodes[head, RIGHT1_LABEL] = label
+        nodes[head, RIGHT_COUNT] += 1
+        space.node_sets[head, 1] |= np.int64(1) << np.int64(label % 63)
+        states[target, TOP] = _push_front(space, source, head, label)
+        states[target, FRONT] += 1
+        clear_front(space, target)
+
+
+@njit(cache=True, nogil=True)
+def read_places(space, state, n):  # type: ignore[no-untyped-def]
+    """Fill the word and the label at each feature address; NO_WORD and NO_LABEL where there is none."""
+    words, labels = space.words, space.labels
+    states, nodes = space.states, space.nodes
+    for place in range(words.shape[0]):
+        words[place] = NO_WORD
+        labels[place] = NO_LABEL
+    front = states[state, FRONT]
+    for ahead in range(4):
+        if front + ahead <= n:
+            words[3 + ahead] = front + ahead
+        elif front + ahead == n + 1:
+            words[3 + ahead] = 0
+    words[13] = states[state, FRONT_LEFT1]
+    labels[13] = states[state, FRONT_LEFT1_LABEL]
+    words[14] = states[state, FRONT_LEFT2]
+    labels[14] = states[state, FRONT_LEFT2_LABEL]
+    top = states[state, TOP]
+    if top == -1:
+        return
+    words[0] = nodes[top, WORD]
+    labels[0] = nodes[top, LABEL]
+    words[9] = nodes[top, LEFT1]
+    labels[9] = nodes[top, LEFT1_LABEL]
+    words[10] = nodes[top, LEFT2]
+    labels[10] = nodes[top, LEFT2_LABEL]
+    words[11] = nodes[top, RIGHT1]
+    labels[11] = nodes[top, RIGHT1_LABEL]
+    words[12] = nodes[top, RIGHT2]
+    labels[12] = nodes[top, RIGHT2_LABEL]
+    second = nodes[top, BELOW]
+    if second == -1:
+        return
+    words[1] = nodes[second, WORD]
+    labels[1] = nodes[second, LABEL]
+    words[15] = nodes[second, LEFT1]
+    labels[15] = nodes[second, LEFT1_LABEL]
+    words[16] = nodes[second, RIGHT1]
+    labels[16] = nodes[second, RIGHT1_LABEL]
+    third = nodes[second, BELOW]
+    if third != -1:
+        words[2] = nodes[third, WORD]
+        labels[2] = nodes[third, LABEL]
+    # A word on the stack with a head has it directly below.
+    if labels[0] != NO_LABEL:
+        words[7] = words[1]
+        labels[7] = labels[1]
+        if labels[1] != NO_LABEL:
+            words[8] = words[2]
+            labels[8] = labels[2]
+
+
+@njit(cache=True, nogil=True)
+def fill_atoms(space, state, templates, columns, base, n):  # type: ignore[no-untyped-def]
+    """Hash the value of every atom (address, column) of a state, each with its own seed."""
+    read_places(space, state, n)
+    words, labels = space.words, space.labels
+    top = space.states[state, TOP]
+    for atom in range(templates.atom_address.shape[0]):
+        place = templates.atom_address[atom]
+        column = templates.atom_column[atom]
+        value = np.int64(0)
+        if column >= 0:
+            if words[place] != NO_WORD:
+                value = np.int64(columns[column, base + words[place]])
+        elif column == A_LABEL:
+            value = np.int64(labels[place]) + 1
+        elif column == A_DISTANCE:
+            if words[0] != NO_WORD:
+                value = min(np.int64(space.states[state, FRONT] - words[0]), np.int64(10))
+        elif place == 3:
+            if column == A_LEFT_COUNT:
+                value = np.int64(space.states[state, FRONT_LEFT_COUNT])
+            elif column == A_LEFT_SET:
+                value = space.state_sets[state]
+        elif top != -1:
+            if column == A_LEFT_COUNT:
+                value = np.int64(space.nodes[top, LEFT_COUNT])
+            elif column == A_RIGHT_COUNT:
+                value = np.int64(space.nodes[top, RIGHT_COUNT])
+            elif column == A_LEFT_SET:
+                value = space.node_sets[top, 0]
+            else:
+                value = space.node_sets[top, 1]
+        space.atoms[atom] = mix(np.uint64(value) + templates.atom_seed[atom])
+
+
+@njit(cache=True, nogil=True)
+def hash_templates(space, templates, first, last):  # type: ignore[no-untyped-def]
+    """Combine the atoms of templates [first, last) into feature numbers."""
+    atoms = space.atoms
+    for template in range(first, last):
+        combined = templates.seeds[template]
+        for i in range(templates.starts[template], templates.starts[template + 1]):
+            combined += atoms[templates.atoms[i]]
+        space.features[template] = mix(combined)
+
+
+@njit(cache=True, nogil=True)
+def add_rows(space, store, first, last, sums, moves, n_labels):  # type: ignore[no-untyped-def]
+    """Add the rows of features [first, last) to `sums`, at least for the kinds of transition in `moves`.
+
+    In two phases, so that the memory accesses of all features overlap: find all rows, then add them.
+    """
+    features, rows = space.features, space.rows
+    table = store.table
+    for i in range(first, last):
+        prefetch(table, home_slot(table, features[i]))
+    for i in range(first, last):
+        row = find_row(table, features[i])
+        rows[i] = row
+        if row != MISSING and not row & DENSE_BIT:
+            prefetch(store.outputs, row)
+            prefetch(store.weights, row)
+    start_left, end_left = LEFT, LEFT
+    if moves & CAN_LEFT:
+        end_left = LEFT + n_labels
+    start_right, end_right = LEFT + n_labels, LEFT + n_labels
+    if moves & CAN_RIGHT:
+        end_right = LEFT + 2 * n_labels
+    for i in range(first, last):
+        row = rows[i]
+        if row == MISSING:
+            continue
+        if row & DENSE_BIT:
+            weights = store.dense[row ^ DENSE_BIT]
+            sums[SHIFT] += weights[SHIFT]
+            sums[REDUCE] += weights[REDUCE]
+            for output in range(start_left, end_left):
+                sums[output] += weights[output]
+            for output in range(start_right, end_right):
+                sums[output] += weights[output]
+        else:
+            for cell in range(row + 1, row + 1 + (np.int64(store.outputs[row]) & 0xFF)):
+                sums[store.outputs[cell]] += store.weights[cell]
+
+
+@njit(cache=True, nogil=True)
+def score_state(space, state, templates, store, columns, base, n, moves, n_labels, memo):  # type: ignore[no-untyped-def]
+    """Fill `space.sums` with the scores of all transitions of the kinds in `moves` from a state."""
+    fill_atoms(space, state, templates, columns, base, n)
+    sums = space.sums
+    sums[:] = 0
+    if not memo:
+        hash_templates(space, templates, 0, templates.seeds.shape[0])
+        add_rows(space, store, 0, templates.seeds.shape[0], sums, moves, n_labels)
+        return
+    everything = CAN_SHIFT | CAN_REDUCE | CAN_LEFT | CAN_RIGHT
+    slots = np.uint64(space.memo_keys.shape[0] - 1)
+    for group in range(templates.group_starts.shape[0] - 1):
+        key = np.uint64(group)
+        for i in range(templates.group_atom_starts[group], templates.group_atom_starts[group + 1]):
+            key += space.atoms[templates.group_atoms[i]]
+        key = mix(key)
+        slot = key & slots
+        stamp = space.counters[MEMO_STAMP]
+        while space.memo_stamps[slot] == stamp and space.memo_keys[slot] != key:
+            slot = (slot + np.uint64(1)) & slots
+        if space.memo_stamps[slot] != stamp:
+            if space.counters[MEMO_USED] == space.memo_sums.shape[0]:
+                clear_memo(space)
+                stamp = space.counters[MEMO_STAMP]
+                slot = key & slots
+            row = space.counters[MEMO_USED]
+            space.counters[MEMO_USED] += 1
+            space.memo_stamps[slot] = stamp
+            space.memo_keys[slot] = key
+            space.memo_rows[slot] = row
+            first, last = templates.group_starts[group], templates.group_starts[group + 1]
+            hash_templates(space, templates, first, last)
+            space.memo_sums[row, :] = 0
+            add_rows(space, store, first, last, space.memo_sums[row], everything, n_labels)
+        memo_sums = space.memo_sums[space.memo_rows[slot]]
+        for output in range(sums.shape[0]):
+            sums[output] += memo_sums[output]
+
+
+@njit(cache=True, nogil=True)
+def clear_memo(space):  # type: ignore[no-untyped-def]
+    """Forget all partial sums: a new sentence, or new weights."""
+    space.counters[MEMO_STAMP] += 1
+    space.counters[MEMO_USED] = 0
+
+
+@njit(cache=True, nogil=True)
+def label_is_legal(label, fixed_label, from_root, labels):  # type: ignore[no-untyped-def]
+    """Say whether an arc may bear a label: the fixed one, or any that suits its head."""
+    if fixed_label != NO_LABEL:
+        return label == fixed_label
+    if from_root:
+        return labels.at_root[label]
+    return labels.at_word[label]
+
+
+@njit(cache=True, nogil=True)
+def _offer(space, count, beam, score, state, action):  # type: ignore[no-untyped-def]
+    """Keep a candidate if it is among the best `beam` so far; of equals the first offered stays first."""
+    if count == beam:
+        if score <= space.best_score[count - 1]:
+            return count
+        count -= 1
+    place = count
+    while place > 0 and space.best_score[place - 1] < score:
+        space.best_score[place] = space.best_score[place - 1]
+        space.best_state[place] = space.best_state[place - 1]
+        space.best_action[place] = space.best_action[place - 1]
+        place -= 1
+    space.best_score[place] = score
+    space.best_state[place] = state
+    space.best_action[place] = action
+    return count + 1
+
+
+@njit(cache=True, nogil=True)
+def offer_moves(space, state, moves, fixed, labels, n, count, beam):  # type: ignore[no-untyped-def]
+    """Offer every legal transition of a scored state to the next beam; return the candidates kept."""
+    sums = space.sums
+    score = space.scores[state]
+    n_labels = labels.at_root.shape[0]
+    if moves & CAN_SHIFT:
+        count = _offer(space, count, beam, score + sums[SHIFT], state, SHIFT)
+    if moves & CAN_REDUCE:
+        count = _offer(space, count, beam, score + sums[REDUCE], state, REDUCE)
+    front = space.states[state, FRONT]
+    if moves & CAN_LEFT:
+        fixed_label = fixed.labels[space.nodes[space.states[state, TOP], WORD]]
+        for label in range(n_labels):
+            total = score + sums[LEFT + label]
+            if (count < beam or total > space.best_score[count - 1]) and label_is_legal(
+                label, fixed_label, front == n + 1, labels
+            ):
+                count = _offer(space, count, beam, total, state, LEFT + label)
+    if moves & CAN_RIGHT:
+        fixed_label = fixed.labels[front]
+        for label in range(n_labels):
+            total = score + sums[LEFT + n_labels + label]
+            if (count < beam or total > space.best_score[count - 1]) and label_is_legal(
+                label, fixed_label, False, labels
+            ):
+                count = _offer(space, count, beam, total, state, LEFT + n_labels + label)
+    return count
+
+
+@njit(cache=True, nogil=True)
+def search(space, templates, store, columns, base, n, fixed, labels, beam, memo):  # type: ignore[no-untyped-def]
+    """Beam search; leaves states of step t at t * beam, best first. Returns the width of the last beam."""
+    n_labels = labels.at_root.shape[0]
+    start_state(space, 0)
+    if memo:
+        clear_memo(space)
+    width = 1
+    for step in range(2 * n):
+        first = step * beam
+        count = 0
+        for state in range(first, first + width):
+            moves = legal_moves(space, state, fixed, n)
+            score_state(space, state, templates, store, columns, base, n, moves, n_labels, memo)
+            count = offer_moves(space, state, moves, fixed, labels, n, count, beam)
+        for i in range(count):
+            apply_action(space, space.best_state[i], space.best_action[i], first + beam + i, n_labels)
+            space.scores[first + beam + i] = space.best_score[i]
+        width = count
+    return width
+
+
+@njit(cache=True, nogil=True)
+def read_tree(space, state, n, n_labels, heads, labels):  # type: ignore[no-untyped-def]
+    """Write heads (root = 0) and labels that a complete state stands for, into token positions 1 to n."""
+    states = space.states
+    while states[state, PREVIOUS] != -1:
+        source, action = states[state, PREVIOUS], states[state, ACTION]
+        front = states[source, FRONT]
+        if action >= LEFT + n_labels:
+            heads[front] = space.nodes[states[source, TOP], WORD]
+            labels[front] = action - LEFT - n_labels
+        elif action >= LEFT:
+            word = space.nodes[states[source, TOP], WORD]
+            heads[word] = 0 if front == n + 1 else front
+            labels[word] = action - LEFT
+        state = source
+
+
+@njit(cache=True, nogil=True)
+def parse_range(  # type: ignore[no-untyped-def]
+    space, fixed, templates, store, sentences, labels, known_heads, known_labels, root_kinds, beam, memo,
+    first, last, k, heads_out, labels_out, scores_out, actions_out, widths_out,
+):
+    """Parse sentences [first, last) and write up to `k` best trees of each.
+
+    `heads_out` and `labels_out` have k rows over all tokens; `actions_out` k rows over 2 x tokens (or no
+    rows: derivations are not wanted); `scores_out` k columns a sentence.
+    """
+    n_labels = labels.at_root.shape[0]
+    for sentence in range(first, last):
+        base = sentences.offsets[sentence]
+        n = sentences.offsets[sentence + 1] - base - 1
+        if n == 0:
+            widths_out[sentence] = 0
+            continue
+        space.counters[LAST_ROOT] = prepare_fixed(
+            fixed, known_heads[base:], known_labels[base:], n, root_kinds[0], root_kinds[1]
+        )
+        width = search(space, templates, store, sentences.columns, base, n, fixed, labels, beam, memo)
+        widths_out[sentence] = min(k, width)
+        for rank in range(min(k, width)):
+            state = 2 * n * beam + rank
+            read_tree(space, state, n, n_labels, heads_out[rank, base:], labels_out[rank, base:])
+            scores_out[sentence, rank] = space.scores[state]
+            if actions_out.shape[0] > 0:
+                for step in range(2 * n - 1, -1, -1):
+                    actions_out[rank, 2 * base + step] = space.states[state, ACTION]
+                    state = space.states[state, PREVIOUS]
+
+
+@njit(cache=True, nogil=True)
+def collect_features(  # type: ignore[no-untyped-def]
+    space, templates, columns, base, n, n_labels, actions, first, last, features, outputs, count
+):
+    """Replay a sequence and append the features of its transitions [first, last); return the new count."""
+    start_state(space, 0)
+    for step in range(last):
+        action = actions[step]
+        if step >= first:
+            fill_atoms(space, step, templates, columns, base, n)
+            hash_templates(space, templates, 0, templates.seeds.shape[0])
+            for template in range(templates.seeds.shape[0]):
+                features[count] = space.features[template]
+                outputs[count] = action
+                count += 1
+        apply_action(space, step, action, step + 1, n_labels)
+    return count
+
+
+@njit(cache=True, nogil=True)
+def score_sequence(space, templates, store, columns, base, n, n_labels, actions):  # type: ignore[no-untyped-def]
+    """Return the model score of a complete transition sequence."""
+    everything = CAN_SHIFT | CAN_REDUCE | CAN_LEFT | CAN_RIGHT
+    start_state(space, 0)
+    total = 0.0
+    for step in range(2 * n):
+        score_state(space, step, templates, store, columns, base, n, everything, n_labels, False)
+        total += space.sums[actions[step]]
+        apply_action(space, step, actions[step], step + 1, n_labels)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def oracle_actions(heads, arc_labels, n, n_labels, stack, actions):  # type: ignore[no-untyped-def]
+    """Write the canonical transitions of a projective tree (root = 0 in `heads`) and return their number.
+
+    Of the orders that arc-eager leaves open, a finished word is reduced only when it stands in the way.
+    Fewer than 2n transitions: the tree is not projective.
+    """
+    last_right = np.zeros(n + 2, np.int64)
+    attached = np.zeros(n + 2, np.bool_)
+    for i in range(1, n + 1):
+        last_right[heads[i]] = max(last_right[heads[i]], i)
+    depth = 0
+    front = 1
+    count = 0
+    while count < 2 * n:
+        word = stack[depth - 1] if depth > 0 else 0
+        if depth > 0 and ((front <= n and heads[word] == front) or (front > n and heads[word] == 0)):
+            actions[count] = LEFT + arc_labels[word]
+            depth -= 1
+        elif front <= n and depth > 0 and heads[front] == word:
+            actions[count] = LEFT + n_labels + arc_labels[front]
+            attached[front] = True
+            stack[depth] = front
+            depth += 1
+            front += 1
+        elif attached[word] and last_right[word] < front and _must_reduce(stack, depth, heads, front, n):
+            actions[count] = REDUCE
+            depth -= 1
+        elif front <= n and (depth == 0 or (heads[front] != 0 and front < n)):
+            actions[count] = SHIFT
+            stack[depth] = front
+            depth += 1
+            front += 1
+        else:
+            return count
+        count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _must_reduce(stack, depth, heads, front, n):  # type: ignore[no-untyped-def]
+    """Say whether the next word must meet one below the top: as its head, its child, or as a lone root."""
+    if front > n:
+        return True
+    if heads[front] == 0 or front == n:
+        return True
+    for i in range(depth - 1):
+        if heads[front] == stack[i] or heads[stack[i]] == front:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def trace_actions(space, state, count, actions):  # type: ignore[no-untyped-def]
+    """Write the transitions that led to a state, `count` of them."""
+    for step in range(count - 1, -1, -1):
+        actions[step] = space.states[state, ACTION]
+        state = space.states[state, PREVIOUS]
+
+
+EARLY, MAX_VIOLATION = 0, 1
+
+
+@njit(cache=True, nogil=True)
+def find_violation(  # type: ignore[no-untyped-def]
+    space, templates, store, columns, base, n, fixed, labels, beam, memo, gold, update, predicted
+):
+    """Search with the gold sequence beside; return the length of the prefixes to update on, 0 for none.
+
+    The predicted prefix is written to `predicted`. Early update (Collins & Roark 2004): the step at which
+    gold leaves the beam. Max-violation (Huang et al. 2012): the step at which the best state of the beam
+    leads gold by most. Either way a whole sequence when gold stays in the beam but not first.
+    """
+    n_labels = labels.at_root.shape[0]
+    start_state(space, 0)
+    if memo:
+        clear_memo(space)
+    width = 1
+    gold_state = 0
+    gold_rank = 0
+    gold_score = 0.0
+    beside = (2 * n + 1) * beam  # where states of a gold sequence that left the beam go
+    violation_step = 0
+    violation = -np.inf
+    for step in range(2 * n):
+        first = step * beam
+        count = 0
+        for state in range(first, first + width):
+            moves = legal_moves(space, state, fixed, n)
+            score_state(space, state, templates, store, columns, base, n, moves, n_labels, memo)
+            count = offer_moves(space, state, moves, fixed, labels, n, count, beam)
+            if state == gold_state:
+                gold_score += space.sums[gold[step]]
+        if gold_rank == -1:
+            moves = legal_moves(space, gold_state, fixed, n)
+            score_state(space, gold_state, templates, store, columns, base, n, moves, n_labels, memo)
+            gold_score += space.sums[gold[step]]
+        previous_rank = gold_rank
+        gold_rank = -1
+        for i in range(count):
+            apply_action(space, space.best_state[i], space.best_action[i], first + beam + i, n_labels)
+            space.scores[first + beam + i] = space.best_score[i]
+            if previous_rank != -1 and space.best_state[i] == gold_state and space.best_action[i] == gold[step]:
+                gold_rank = i
+        if gold_rank == -1:
+            apply_action(space, gold_state, gold[step], beside + step, n_labels)
+            gold_state = beside + step
+        else:
+            gold_state = first + beam + gold_rank
+        width = count
+        if gold_rank != 0 and space.best_score[0] - gold_score >= violation:
+            violation = space.best_score[0] - gold_score
+            violation_step = step + 1
+        if gold_rank == -1 and update == EARLY:
+            trace_actions(space, first + beam, step + 1, predicted)
+            return step + 1
+    if gold_rank == 0:
+        return 0
+    if update == EARLY:
+        violation_step = 2 * n
+    trace_actions(space, violation_step * beam, violation_step, predicted)
+    return violation_step
+
+
+class Update(NamedTuple):
+    """The changes of one update, waiting to be added: (feature, output, delta)."""
+
+    features: NDArray[np.uint64]
+    outputs: NDArray[np.uint16]
+    deltas: NDArray[np.float32]
+    counters: NDArray[np.int64]
+
+
+COUNT, DONE = 0, 1
+
+
+@njit(cache=True, nogil=True)
+def collect_update(space, templates, columns, base, n, n_labels, better, worse, length, update):  # type: ignore[no-untyped-def]
+    """Fill `update` with +1 for the features of `better` and -1 for those of `worse`, common prefix left out."""
+    same = 0
+    while same < length and better[same] == worse[same]:
+        same += 1
+    half = collect_features(
+        space, templates, columns, base, n, n_labels, better, same, length, update.features, update.outputs, 0
+    )
+    count = collect_features(
+        space, templates, columns, base, n, n_labels, worse, same, length, update.features, update.outputs, half
+    )
+    update.deltas[:half] = 1.0
+    update.deltas[half:count] = -1.0
+    update.counters[COUNT] = count
+    update.counters[DONE] = 0
+
+
+@njit(cache=True, nogil=True)
+def finish_update(store, averages, update):  # type: ignore[no-untyped-def]
+    """Add what waits; return whether all of it found room."""
+    update.counters[DONE] = add_features(
+        store, averages, update.features, update.outputs, update.deltas, update.counters[COUNT],
+        update.counters[DONE],
+    )
+    return update.counters[DONE] == update.counters[COUNT]
+
+
+@njit(cache=True, nogil=True)
+def train_range(  # type: ignore[no-untyped-def]
+    space, fixed, templates, store, averages, sentences, labels, gold_actions, unknown, root_kinds, order, first,
+    last, beam, memo, rule, predicted, update,
+):
+    """Learn from sentences order[first:last]; return how many were done and how many led to an update.
+
+    Stops early when the store must be enlarged; what waits in `update` is then added by `finish_update`.
+    """
+    updated = 0
+    n_templates = templates.seeds.shape[0]
+    for position in range(first, last):
+        sentence = order[position]
+        base = sentences.offsets[sentence]
+        n = sentences.offsets[sentence + 1] - base - 1
+        if room_is_short(store, averages, 4 * n * n_templates):
+            return position - first, updated
+        averages.counters[STEPS] += 1
+        gold = gold_actions[2 * base:]
+        space.counters[LAST_ROOT] = prepare_fixed(fixed, unknown, unknown, n, root_kinds[0], root_kinds[1])
+        length = find_violation(
+            space, templates, store, sentences.columns, base, n, fixed, labels, beam, memo, gold, rule, predicted
+        )
+        if length > 0:
+            updated += 1
+            n_labels = labels.at_root.shape[0]
+            collect_update(
+                space, templates, sentences.columns, base, n, n_labels, gold, predicted, length, update
+            )
+            if not finish_update(store, averages, update):
+                return position - first + 1, updated
+    return last - first, updated
+
+
+@njit(cache=True, nogil=True)
+def move_costs(space, state, n, gold_heads, costs):  # type: ignore[no-untyped-def]
+    """Fill the number of gold arcs that each kind of transition loses (Goldberg & Nivre 2012).
+
+    `gold_heads` has the root as n + 1. `costs` are of SHIFT, REDUCE, LEFT and RIGHT; a wrong label on a
+    right arc costs one more, which the caller adds.
+    """
+    states, nodes = space.states, space.nodes
+    top, front = states[state, TOP], states[state, FRONT]
+    costs[:] = 0
+    head_on_stack, waiting = 0, 0
+    node = top
+    while node != -1:
+        word = nodes[node, WORD]
+        if front <= n and gold_heads[front] == word:
+            head_on_stack = 1
+        if nodes[node, LABEL] == NO_LABEL and gold_heads[word] == front:
+            waiting += 1
+        node = nodes[node, BELOW]
+    costs[0] = head_on_stack + waiting
+    if top == -1:
+        return
+    word = nodes[top, WORD]
+    dependents = 0
+    for later in range(front, n + 1):
+        if gold_heads[later] == word:
+            dependents += 1
+    costs[1] = dependents
+    costs[2] = dependents
+    if gold_heads[word] > front:
+        costs[2] += 1
+    costs[3] = waiting
+    if front <= n and gold_heads[front] != word and (head_on_stack or gold_heads[front] > front):
+        costs[3] += 1
+
+
+@njit(cache=True, nogil=True)
+def choose_moves(space, state, moves, fixed, labels, n, gold_heads, gold_labels, costs, chosen):  # type: ignore[no-untyped-def]
+    """Find the best-scoring legal transition and the best-scoring one of least cost.
+
+    `chosen` receives (predicted, its cost, oracle, its cost).
+    """
+    sums = space.sums
+    n_labels = labels.at_root.shape[0]
+    top, front = space.states[state, TOP], space.states[state, FRONT]
+    word = space.nodes[top, WORD] if top != -1 else 0
+    move_costs(space, state, n, gold_heads, costs)
+    chosen[0] = -1
+    chosen[2] = -1
+    for action in range(LEFT + 2 * n_labels):
+        if action < LEFT:
+            legal = moves & (CAN_SHIFT if action == SHIFT else CAN_REDUCE)
+            cost = costs[action]
+        elif action < LEFT + n_labels:
+            legal = moves & CAN_LEFT
+            if legal and not label_is_legal(action - LEFT, NO_LABEL, front == n + 1, labels):
+                legal = 0
+            cost = costs[2]
+            if gold_heads[word] == front and gold_labels[word] != action - LEFT:
+                cost += 1
+        else:
+            legal = moves & CAN_RIGHT
+            if legal and not label_is_legal(action - LEFT - n_labels, NO_LABEL, False, labels):
+                legal = 0
+            cost = costs[3]
+            if gold_heads[front] == word and gold_labels[front] != action - LEFT - n_labels:
+                cost += 1
+        if not legal:
+            continue
+        if chosen[0] == -1 or sums[action] > sums[chosen[0]]:
+            chosen[0] = action
+            chosen[1] = cost
+        if chosen[2] == -1 or cost < chosen[3] or (cost == chosen[3] and sums[action] > sums[chosen[2]]):
+            chosen[2] = action
+            chosen[3] = cost
+
+
+@njit(cache=True, nogil=True)
+def train_greedy_range(  # type: ignore[no-untyped-def]
+    space, fixed, templates, store, averages, sentences, labels, known_heads, known_labels, unknown, root_kinds,
+    order, first, last, explore, seed, update,
+):
+    """Learn greedy parsing by the dynamic oracle from sentences order[first:last]; see `train_range`.
+
+    With probability `explore` the parser goes on from its own mistake, so that it learns what to do then.
+    """
+    updated = 0
+    n_labels = labels.at_root.shape[0]
+    n_templates = templates.seeds.shape[0]
+    costs = np.zeros(4, np.int64)
+    chosen = np.zeros(4, np.int64)
+    for position in range(first, last):
+        sentence = order[position]
+        base = sentences.offsets[sentence]
+        n = sentences.offsets[sentence + 1] - base - 1
+        if room_is_short(store, averages, 4 * n * n_templates):
+            return position - first, updated
+        averages.counters[STEPS] += 1
+        columns = sentences.columns
+        gold_heads, gold_labels = known_heads[base:], known_labels[base:]
+        space.counters[LAST_ROOT] = prepare_fixed(fixed, unknown, unknown, n, root_kinds[0], root_kinds[1])
+        start_state(space, 0)
+        count = 0
+        for step in range(2 * n):
+            moves = legal_moves(space, step, fixed, n)
+            score_state(space, step, templates, store, columns, base, n, moves, n_labels, False)
+            choose_moves(space, step, moves, fixed, labels, n, gold_heads, gold_labels, costs, chosen)
+            action = chosen[0]
+            if chosen[1] > chosen[3]:
+                for sign in range(2):
+                    for template in range(n_templates):
+                        update.features[count] = space.features[template]
+                        update.outputs[count] = chosen[2 - 2 * sign]
+                        update.deltas[count] = 1.0 - 2.0 * sign
+                        count += 1
+                draw = mix(np.uint64(seed) + np.uint64(position) * np.uint64(65537) + np.uint64(step))
+                if np.float64(draw >> np.uint64(11)) / 9007199254740992.0 >= explore:
+                    action = chosen[2]
+            apply_action(space, step, action, step + 1, n_labels)
+        if count > 0:
+            updated += 1
+            update.counters[COUNT] = count
+            update.counters[DONE] = 0
+            if not finish_update(store, averages, update):
+                return position - first + 1, updated
+    return last - first, updated

@@ -1,0 +1,130 @@
+"""Partial trees to arrays of fixed heads and labels, refused where no single-root projective tree fits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treetune.corpus.sentence import UNKNOWN_HEAD, Sentence, Tree
+from treetune.corpus.wellformed import find_cycle
+from treetune.errors import DataError
+from treetune.models.transition.system import LabelTable
+
+
+def encode_fixed(
+    sentences: Sequence[Sentence], fixed: Sequence[Tree], *, labels: LabelTable
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return fixed heads and labels over all tokens, -1 where unknown.
+
+    Raises DataError, naming the sentence, where they cannot all be respected.
+    """
+    if len(fixed) != len(sentences):
+        raise DataError(f"expected {len(sentences)} partial trees, one a sentence, found {len(fixed)}")
+    ids = labels.ids()
+    only_root, never_root = labels.root_kinds()
+    heads: list[int] = []
+    numbers: list[int] = []
+    for place, (sentence, tree) in enumerate(zip(sentences, fixed, strict=True), start=1):
+        try:
+            tree_heads, tree_labels = _known(sentence, tree, ids)
+            _add_root_by_label(tree_heads, tree_labels, only_root)
+            check_feasible(tree_heads)
+            _check_root(tree_heads, tree_labels, never_root)
+        except DataError as error:
+            raise DataError(f"{_name(sentence, place)}: {error.problem}") from None
+        heads += tree_heads
+        numbers += tree_labels
+    return np.array(heads, np.int32), np.array(numbers, np.int32)
+
+
+def _name(sentence: Sentence, place: int) -> str:
+    for comment in sentence.comments:
+        if comment.startswith("# sent_id"):
+            return f"sentence {place} ({comment.partition('=')[2].strip()})"
+    return f"sentence {place}"
+
+
+def _known(sentence: Sentence, tree: Tree, ids: dict[str, int]) -> tuple[list[int], list[int]]:
+    if len(tree) != len(sentence):
+        raise DataError(f"expected a partial tree of {len(sentence)} words, found {len(tree)}")
+    numbers = []
+    for word, label in enumerate(tree.labels):
+        if label not in ids:
+            raise DataError(f"word {word} has the fixed label {label!r}, which the model has never seen")
+        numbers.append(ids[label])
+    for word in range(1, len(tree.heads)):
+        head = tree.heads[word]
+        if not UNKNOWN_HEAD <= head <= len(tree) or head == word:
+            raise DataError(f"word {word} has the fixed head {head}, expected another word from 0 to {len(tree)}")
+    return list(tree.heads), numbers
+
+
+def _add_root_by_label(heads: list[int], labels: list[int], only_root: NDArray[np.bool_]) -> None:
+    """A label that only the root bears fixes the head too."""
+    for word in range(1, len(heads)):
+        if heads[word] == UNKNOWN_HEAD and labels[word] >= 0 and only_root[labels[word]]:
+            heads[word] = 0
+
+
+def check_feasible(heads: Sequence[int]) -> None:
+    """Raise DataError unless some projective tree with one root has all known heads (-1 unknown).
+
+    That is so when the arcs have no cycle, at most one comes from the root, and every word under an arc can
+    be under its head: following known heads up from it leads to that head, or ends under the arc at a word
+    whose head is still free.
+    """
+    roots = [word for word in range(1, len(heads)) if heads[word] == 0]
+    if len(roots) > 1:
+        raise DataError(f"words {roots[0]} and {roots[1]} are both fixed as the root, expected at most one")
+    cycle = find_cycle(heads)
+    if cycle:
+        raise DataError(f"the fixed heads form a cycle: {' -> '.join(str(word) for word in (*cycle, cycle[0]))}")
+    for word in range(1, len(heads)):
+        head = heads[word]
+        if head < 1:
+            continue
+        low, high = min(word, head), max(word, head)
+        for covered in range(low + 1, high):
+            top = covered
+            while top != head and low < top < high and heads[top] != UNKNOWN_HEAD:
+                top = heads[top]
+            if top != head and not low < top < high:
+                raise _not_projective(head, word, covered)
+            if top != head and _is_above(heads, top, head):
+                raise _not_projective(head, word, covered)
+
+
+def _is_above(heads: Sequence[int], ancestor: int, word: int) -> bool:
+    while word > 0:
+        word = heads[word]
+        if word == ancestor:
+            return True
+    return False
+
+
+def _not_projective(head: int, word: int, covered: int) -> DataError:
+    return DataError(
+        f"the fixed arc from {head} to {word} cannot be in a projective tree with what is fixed for word {covered}; "
+        "leave one of them open"
+    )
+
+
+def _check_root(heads: list[int], labels: list[int], never_root: NDArray[np.bool_]) -> None:
+    """Some word must be free to be the root."""
+    for word in range(1, len(heads)):
+        if heads[word] == 0 and labels[word] >= 0 and never_root[labels[word]]:
+            raise DataError(f"word {word} is fixed as the root with a label that the model never gives to a root")
+    if 0 in heads[1:] or len(heads) == 1:
+        return
+    covered = np.zeros(len(heads) + 1, np.int64)
+    for word in range(1, len(heads)):
+        if heads[word] > 0:
+            covered[min(word, heads[word]) + 1] += 1
+            covered[max(word, heads[word])] -= 1
+    inside = np.cumsum(covered)[: len(heads)]
+    for word in range(1, len(heads)):
+        if heads[word] == UNKNOWN_HEAD and inside[word] == 0 and not (labels[word] >= 0 and never_root[labels[word]]):
+            return
+    raise DataError("no word is left that could be the root; leave the head of one open")

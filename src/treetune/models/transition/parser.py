@@ -1,0 +1,306 @@
+"""The arc-eager beam parser (Nivre 2008; Zhang & Clark 2008; Hall et al. 2011, section 3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treetune.corpus.projectivity import deprojectivize
+from treetune.corpus.sentence import UNKNOWN_HEAD, UNKNOWN_LABEL, Sentence, Tree
+from treetune.errors import ConfigError, ModelError
+from treetune.features.encoding import INPUTS, Encoder
+from treetune.features.templates import TemplateSet, load_templates
+from treetune.models.base import Candidate
+from treetune.models.transition import _kernels as kernels
+from treetune.models.transition.constraints import encode_fixed
+from treetune.models.transition.search import Found, Task, make_space, run, unknown_arcs
+from treetune.models.transition.system import STATE_VALUES, LabelTable, compile_templates
+from treetune.weights.store import FrozenWeights
+
+# A k-best list is searched with at least this many times k states, since some trees come twice.
+STATES_PER_CANDIDATE = 1.25
+
+
+@dataclass(frozen=True)
+class TransitionConfig:
+    """The options of a transition parser.
+
+    `inputs` are the tag columns it may look at, where the treebank has them. Words seen less than
+    `min_count` times in training are treated as unknown. A label that marks lifted arcs (see
+    `corpus.projectivity`) is learned when the treebank has at least `min_lifted` of it.
+    """
+
+    beam: int = 8
+    features: str = "default"
+    inputs: tuple[str, ...] = INPUTS
+    min_count: int = 2
+    min_lifted: int = 20
+
+    def __post_init__(self) -> None:
+        for name in ("beam", "min_count", "min_lifted"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} must be at least 1, found {getattr(self, name)}")
+        load_templates(self.features)
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """What a parser learns of a treebank besides weights: words, tags, labels and templates that fit them."""
+
+    encoder: Encoder
+    labels: LabelTable
+    template_set: TemplateSet
+
+    @classmethod
+    def learn(cls, sentences: Sequence[Sentence], trees: Sequence[Tree], config: TransitionConfig) -> Grammar:
+        """Collect words, tags and labels, and adapt the templates to the columns that are there."""
+        encoder = Encoder.learn(sentences, inputs=config.inputs, min_count=config.min_count)
+        template_set = load_templates(config.features).adapt(encoder.columns, STATE_VALUES)
+        return cls(encoder, LabelTable.learn(trees), template_set)
+
+    def templates(self) -> kernels.Templates:
+        """Return the templates as the kernels read them."""
+        return compile_templates(self.template_set, self.encoder.columns)
+
+
+class TransitionParser:
+    """A labelled arc-eager parser; every output is a tree with exactly one root.
+
+    Train it with `treetune.train`, or get a trained one from `treetune.load`.
+    """
+
+    kind = "transition"
+
+    def __init__(self, config: TransitionConfig | None = None, **options: Any) -> None:
+        try:
+            self.config = replace(config or TransitionConfig(), **options)
+        except TypeError:
+            known = ", ".join(TransitionConfig.__dataclass_fields__)
+            raise ConfigError(f"unknown option among {', '.join(options)}; known: {known}") from None
+        self._grammar: Grammar | None = None
+        self._weights: FrozenWeights | None = None
+        self._templates: kernels.Templates | None = None
+
+    def fit(self, grammar: Grammar, weights: FrozenWeights) -> None:
+        """Take over what was learned; trainers call this."""
+        self._grammar, self._weights, self._templates = grammar, weights, grammar.templates()
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether the parser can predict."""
+        return self._weights is not None
+
+    @property
+    def beam(self) -> int:
+        """The number of states kept at each step."""
+        return self.config.beam
+
+    def with_beam(self, beam: int) -> TransitionParser:
+        """Return a parser with the same weights that searches with another beam."""
+        other = TransitionParser(self.config, beam=beam)
+        other._grammar, other._weights, other._templates = self._grammar, self._weights, self._templates
+        return other
+
+    @property
+    def grammar(self) -> Grammar:
+        """What was learned of the treebank besides weights."""
+        if self._grammar is None:
+            raise ModelError("this parser is not trained yet; run treetune.train on it or load a trained one")
+        return self._grammar
+
+    @property
+    def weights(self) -> FrozenWeights:
+        """The averaged weights."""
+        if self._weights is None:
+            raise ModelError("this parser is not trained yet; run treetune.train on it or load a trained one")
+        return self._weights
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels the parser can give, those for lifted arcs included."""
+        return self.grammar.labels.names
+
+    def predict(self, sentence: Sentence, *, constraint: Tree | None = None) -> Tree:
+        """Return the best tree; it has everything that is known in the partial tree `constraint`."""
+        return self.predict_batch([sentence], constraints=None if constraint is None else [constraint])[0]
+
+    def predict_batch(
+        self, sentences: Sequence[Sentence], *, threads: int = 1, constraints: Sequence[Tree] | None = None
+    ) -> list[Tree]:
+        """Return the best tree of each sentence; the same for any number of threads.
+
+        Raises DataError where a partial tree of `constraints` fits into no projective single-root tree.
+        """
+        task = self._task(self.beam)
+        encoded, known = self._encode(sentences, constraints)
+        found = run(task, encoded, known=known, threads=_checked_threads(threads))
+        return [
+            self._tree(found, 0, int(start), int(end))
+            for start, end in zip(encoded.offsets[:-1], encoded.offsets[1:], strict=True)
+        ]
+
+    def k_best(self, sentence: Sentence, k: int, *, constraint: Tree | None = None) -> list[Candidate[Tree]]:
+        """Return up to `k` distinct trees, best first, with exact scores; fewer only if there are no more."""
+        return self.k_best_batch([sentence], k, constraints=None if constraint is None else [constraint])[0]
+
+    def k_best_batch(
+        self,
+        sentences: Sequence[Sentence],
+        k: int,
+        *,
+        threads: int = 1,
+        constraints: Sequence[Tree] | None = None,
+    ) -> list[list[Candidate[Tree]]]:
+        """Return the k-best list of each sentence; the same for any number of threads."""
+        if k < 1:
+            raise ConfigError(f"k must be at least 1, found {k}")
+        beam = max(self.beam, int(k * STATES_PER_CANDIDATE) if k > 1 else 1)
+        lists: list[list[Candidate[Tree]]] = [[] for _ in sentences]
+        left = list(range(len(sentences)))
+        while left:
+            encoded, known = self._encode(
+                [sentences[i] for i in left], None if constraints is None else [constraints[i] for i in left]
+            )
+            found = run(
+                self._task(beam), encoded, known=known, k=beam, derivations=True, threads=_checked_threads(threads)
+            )
+            unfinished = []
+            for place, i in enumerate(left):
+                lists[i] = self._distinct(found, place, encoded.offsets, k)
+                # A beam that was not full has seen everything there is.
+                if len(lists[i]) < k and found.widths[place] == beam:
+                    unfinished.append(i)
+            left, beam = unfinished, 2 * beam
+        return lists
+
+    def derivation(self, tree: Tree) -> tuple[int, ...]:
+        """Return the canonical transitions of a projective tree; empty if it has none."""
+        ids = self.grammar.labels.ids()
+        n = len(tree)
+        heads = np.array(tree.heads, np.int32)
+        labels = np.array([ids.get(label, kernels.NO_LABEL) for label in tree.labels], np.int32)
+        actions = np.empty(2 * n, np.int32)
+        if (labels[1:] < 0).any() or len(tree.roots) != 1:
+            return ()
+        done = kernels.oracle_actions(heads, labels, n, len(ids) - 1, np.empty(n + 2, np.int64), actions)
+        return tuple(int(action) for action in actions) if done == 2 * n else ()
+
+    def features(
+        self, sentence: Sentence, output: Tree | Candidate[Tree]
+    ) -> tuple[NDArray[np.uint64], NDArray[np.uint16]]:
+        """Return the (feature, transition) pairs of an output, in order of its transitions.
+
+        A candidate has its own transitions, a tree its canonical ones. The sum of their weights is the
+        output's score.
+        """
+        actions = np.array(self._actions(output), np.int32)
+        task = self._task(1)
+        encoded, _ = self._encode([sentence], None)
+        size = len(actions) * len(task.templates.seeds)
+        features, outputs = np.empty(size, np.uint64), np.empty(size, np.uint16)
+        kernels.collect_features(
+            make_space(task, len(sentence)), task.templates, encoded.columns, 0, len(sentence),
+            len(task.labels.at_root), actions, 0, len(actions), features, outputs, 0,
+        )  # fmt: skip
+        return features, outputs
+
+    def score(self, sentence: Sentence, output: Tree | Candidate[Tree]) -> float:
+        """Return the exact score of an output under the averaged weights."""
+        actions = np.array(self._actions(output), np.int32)
+        task = self._task(1)
+        encoded, _ = self._encode([sentence], None)
+        total = kernels.score_sequence(
+            make_space(task, len(sentence)), task.templates, task.store, encoded.columns, 0, len(sentence),
+            len(task.labels.at_root), actions,
+        )  # fmt: skip
+        return float(total) / self.weights.scale
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return (configuration, arrays): all that `from_state` needs."""
+        grammar = self.grammar
+        config = {
+            "options": {**asdict(self.config), "inputs": list(self.config.inputs)},
+            "labels": list(grammar.labels.names),
+            "labels_at_root": list(grammar.labels.at_root),
+            "labels_at_word": list(grammar.labels.at_word),
+            "templates": [[list(template) for template in group] for group in grammar.template_set.groups],
+            "encoder": grammar.encoder.state(),
+            "scale": self.weights.scale,
+        }
+        return config, self.weights.tensors()
+
+    @classmethod
+    def from_state(cls, config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> TransitionParser:
+        """Rebuild a trained parser from `state()`."""
+        options = {**config["options"], "inputs": tuple(config["options"]["inputs"]), "features": "default"}
+        parser = cls(replace(TransitionConfig(), **options))
+        # The templates themselves are in the file, so a set that came from a user's file is not needed again.
+        object.__setattr__(parser.config, "features", config["options"]["features"])
+        labels = LabelTable(
+            tuple(config["labels"]), tuple(config["labels_at_root"]), tuple(config["labels_at_word"])
+        )
+        templates = TemplateSet(
+            tuple(tuple(tuple(template) for template in group) for group in config["templates"])
+        )
+        grammar = Grammar(Encoder.from_state(config["encoder"]), labels, templates)
+        parser.fit(grammar, FrozenWeights.from_tensors(labels.outputs, config["scale"], tensors))
+        return parser
+
+    def _task(self, beam: int) -> Task:
+        labels = self.grammar.labels
+        assert self._templates is not None
+        return Task(self._templates, self.weights.store, labels.masks(), labels.root_kinds(), beam)
+
+    def _encode(
+        self, sentences: Sequence[Sentence], constraints: Sequence[Tree] | None
+    ) -> tuple[kernels.Sentences, tuple[NDArray[np.int32], NDArray[np.int32]]]:
+        encoded = kernels.Sentences(*self.grammar.encoder.encode(sentences))
+        if constraints is None:
+            return encoded, unknown_arcs(int(encoded.offsets[-1]))
+        return encoded, encode_fixed(sentences, constraints, labels=self.grammar.labels)
+
+    def _tree(self, found: Found, rank: int, start: int, end: int) -> Tree:
+        names = self.grammar.labels.names
+        tree = Tree(
+            (UNKNOWN_HEAD, *found.heads[rank, start + 1 : end].tolist()),
+            (UNKNOWN_LABEL, *[names[label] for label in found.labels[rank, start + 1 : end].tolist()]),
+        )
+        return deprojectivize(tree) if self.grammar.labels.lifts else tree
+
+    def _distinct(
+        self, found: Found, place: int, offsets: NDArray[np.int64], k: int
+    ) -> list[Candidate[Tree]]:
+        start, end = int(offsets[place]), int(offsets[place + 1])
+        steps = slice(2 * start, 2 * start + 2 * (end - start - 1))
+        candidates: dict[Tree, Candidate[Tree]] = {}
+        for rank in range(int(found.widths[place])):
+            tree = self._tree(found, rank, start, end)
+            if tree not in candidates:
+                score = float(found.scores[place, rank]) / self.weights.scale
+                candidates[tree] = Candidate(tree, score, tuple(found.actions[rank, steps].tolist()))
+            if len(candidates) == k:
+                break
+        if end - start == 1:
+            empty = Tree.unknown(0)
+            return [Candidate(empty, 0.0)]
+        return list(candidates.values())
+
+    def _actions(self, output: Tree | Candidate[Tree]) -> tuple[int, ...]:
+        if isinstance(output, Candidate):
+            return output.derivation
+        actions = self.derivation(output)
+        if not actions and len(output):
+            raise ModelError(
+                "this tree has no arc-eager derivation: expected a projective tree with one root and known labels"
+            )
+        return actions
+
+
+def _checked_threads(threads: int) -> int:
+    if threads < 1:
+        raise ConfigError(f"threads must be at least 1, found {threads}")
+    return threads

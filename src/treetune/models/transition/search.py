@@ -1,0 +1,142 @@
+"""Run the beam search over many sentences: working memory, threads, and trees out of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treetune.models.transition import _kernels as kernels
+from treetune.weights._kernels import Store
+
+# Partial sums are worth remembering from this beam on: narrower beams meet too few states twice.
+MEMO_FROM_BEAM = 4
+LARGEST_MEMO = 8192
+# A thread takes this many sentences at a time.
+CHUNK = 32
+
+
+@dataclass(frozen=True)
+class Task:
+    """Everything a search needs that is the same for all sentences."""
+
+    templates: kernels.Templates
+    store: Store
+    labels: kernels.Labels
+    root_kinds: NDArray[np.bool_]
+    beam: int
+
+    @property
+    def memo(self) -> bool:
+        """Whether partial sums are remembered within a sentence."""
+        return self.beam >= MEMO_FROM_BEAM
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best trees of each sentence: rank by token, scores and numbers of trees by sentence."""
+
+    heads: NDArray[np.int32]
+    labels: NDArray[np.int32]
+    scores: NDArray[np.float64]
+    actions: NDArray[np.int32]
+    widths: NDArray[np.int32]
+
+
+def make_space(task: Task, longest: int) -> kernels.Space:
+    """Return working memory for sentences of up to `longest` words."""
+    templates, beam = task.templates, task.beam
+    outputs = 2 + 2 * len(task.labels.at_root)
+    states = (2 * longest + 1) * (beam + 1)
+    nodes = 2 * states + 4
+    groups = len(templates.group_starts) - 1
+    remembered = min(LARGEST_MEMO, groups * states) if task.memo else 0
+    slots = 1 << max(4, (2 * remembered - 1).bit_length()) if remembered else 16
+    # Sums of int16 weights need more bits; float32 weights are small integers and sum exactly.
+    sums = np.int32 if task.store.dense.dtype == np.int16 else np.float32
+    return kernels.Space(
+        nodes=np.empty((nodes, kernels.NODE_FIELDS), np.int32),
+        node_sets=np.empty((nodes, 2), np.int64),
+        states=np.empty((states, kernels.STATE_FIELDS), np.int32),
+        state_sets=np.empty(states, np.int64),
+        scores=np.empty(states, np.float64),
+        counters=np.zeros(8, np.int64),
+        words=np.empty(len(kernels.ADDRESSES), np.int32),
+        labels=np.empty(len(kernels.ADDRESSES), np.int32),
+        atoms=np.empty(len(templates.atom_address), np.uint64),
+        features=np.empty(len(templates.seeds), np.uint64),
+        rows=np.empty(len(templates.seeds), np.int64),
+        sums=np.zeros(outputs, sums),
+        best_score=np.empty(beam, np.float64),
+        best_state=np.empty(beam, np.int32),
+        best_action=np.empty(beam, np.int32),
+        memo_keys=np.zeros(slots, np.uint64),
+        memo_rows=np.zeros(slots, np.int32),
+        memo_stamps=np.zeros(slots, np.int32),
+        memo_sums=np.zeros((remembered + 1, outputs), sums),
+    )
+
+
+def make_fixed(longest: int) -> kernels.Fixed:
+    """Return room for what is fixed in a sentence of up to `longest` words."""
+    numbers = [np.empty(longest + 2, np.int32) for _ in range(5)]
+    return kernels.Fixed(*numbers, np.empty(longest + 2, np.bool_))
+
+
+def run(
+    task: Task,
+    sentences: kernels.Sentences,
+    *,
+    known: tuple[NDArray[np.int32], NDArray[np.int32]],
+    k: int = 1,
+    derivations: bool = False,
+    threads: int = 1,
+) -> Found:
+    """Search all sentences; `known` are fixed heads and labels over all tokens, -1 where unknown.
+
+    Each thread writes to places of its own, so that the result is the same for any number of threads.
+    """
+    count = len(sentences.offsets) - 1
+    tokens = int(sentences.offsets[-1])
+    found = Found(
+        heads=np.full((k, tokens), -1, np.int32),
+        labels=np.full((k, tokens), kernels.NO_LABEL, np.int32),
+        scores=np.zeros((count, k), np.float64),
+        actions=np.empty((k if derivations else 0, 2 * tokens), np.int32),
+        widths=np.zeros(count, np.int32),
+    )
+    longest = int(np.diff(sentences.offsets).max()) - 1 if count else 0
+    chunks = iter([(first, min(first + CHUNK, count)) for first in range(0, count, CHUNK)])
+
+    def work() -> None:
+        space, fixed = make_space(task, longest), make_fixed(longest)
+        for first, last in _shared(chunks):
+            kernels.parse_range(
+                space, fixed, task.templates, task.store, sentences, task.labels, *known, task.root_kinds,
+                task.beam, task.memo, first, last, k, found.heads, found.labels, found.scores, found.actions,
+                found.widths,
+            )  # fmt: skip
+
+    if threads == 1 or count <= CHUNK:
+        work()
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            for future in [pool.submit(work) for _ in range(threads)]:
+                future.result()
+    return found
+
+
+def _shared(chunks: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield what is left of an iterator that several threads draw from (a list iterator is safe to share)."""
+    while (chunk := next(chunks, None)) is not None:
+        yield chunk
+
+
+def unknown_arcs(tokens: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return fixed heads and labels that fix nothing."""
+    nothing: NDArray[Any] = np.full(tokens, -1, np.int32)
+    return nothing, nothing

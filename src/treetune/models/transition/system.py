@@ -1,0 +1,128 @@
+"""The arc-eager system as tables: labels and their transitions, and templates compiled for the kernels."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treetune.corpus.projectivity import plain_label
+from treetune.corpus.sentence import UNKNOWN_LABEL, Tree
+from treetune.errors import ConfigError, unknown_name
+from treetune.features.templates import TemplateSet
+from treetune.models.transition import _kernels as kernels
+
+STATE_VALUES = {
+    "label": kernels.A_LABEL,
+    "vl": kernels.A_LEFT_COUNT,
+    "vr": kernels.A_RIGHT_COUNT,
+    "sl": kernels.A_LEFT_SET,
+    "sr": kernels.A_RIGHT_SET,
+    "dist": kernels.A_DISTANCE,
+}
+# Values that only some places have.
+PLACES_OF_VALUE = {"vl": ("S0", "N0"), "sl": ("S0", "N0"), "vr": ("S0",), "sr": ("S0",), "dist": ("S0",)}
+
+
+@dataclass(frozen=True)
+class LabelTable:
+    """The labels of a treebank, and where each may stand: on the root's arc, on a word's arc, or both."""
+
+    names: tuple[str, ...]
+    at_root: tuple[bool, ...]
+    at_word: tuple[bool, ...]
+
+    @classmethod
+    def learn(cls, trees: Iterable[Tree]) -> LabelTable:
+        """Collect the labels of complete trees."""
+        at_root: set[str] = set()
+        at_word: set[str] = set()
+        for tree in trees:
+            for head, _, label in tree.arcs():
+                (at_root if head == 0 else at_word).add(label)
+        names = tuple(sorted(at_root | at_word))
+        return cls(names, tuple(name in at_root for name in names), tuple(name in at_word for name in names))
+
+    def __len__(self) -> int:
+        """Return the number of labels."""
+        return len(self.names)
+
+    @property
+    def lifts(self) -> bool:
+        """Whether some labels mark lifted arcs."""
+        return any(plain_label(name) != name for name in self.names)
+
+    @property
+    def outputs(self) -> int:
+        """The number of transitions: SHIFT, REDUCE, and LEFT and RIGHT for each label."""
+        return 2 + 2 * len(self.names)
+
+    def masks(self) -> kernels.Labels:
+        """Return the table as the kernels read it."""
+        return kernels.Labels(np.array(self.at_root, np.bool_), np.array(self.at_word, np.bool_))
+
+    def root_kinds(self) -> NDArray[np.bool_]:
+        """Return two rows over labels: those only the root's arc bears, and those it never bears."""
+        at_root, at_word = np.array(self.at_root, np.bool_), np.array(self.at_word, np.bool_)
+        return np.stack([at_root & ~at_word, ~at_root])
+
+    def ids(self) -> dict[str, int]:
+        """Return the number of each label; the unknown label is -1."""
+        return {UNKNOWN_LABEL: kernels.NO_LABEL, **{name: number for number, name in enumerate(self.names)}}
+
+
+def compile_templates(templates: TemplateSet, columns: Sequence[str]) -> kernels.Templates:
+    """Turn templates into the arrays that the kernels read.
+
+    Seeds come from the names of atoms and templates, so a feature has the same number in every model.
+    """
+    atoms: dict[str, int] = {}
+    starts, template_atoms, seeds = [0], [], []
+    group_starts, group_atom_starts, group_atoms = [0], [0], []
+    for group in templates.groups:
+        used: list[int] = []
+        for template in group:
+            for atom in template:
+                number = atoms.setdefault(atom, len(atoms))
+                template_atoms.append(number)
+                if number not in used:
+                    used.append(number)
+            starts.append(len(template_atoms))
+            seeds.append(_seed(" ".join(template)))
+        group_starts.append(len(seeds))
+        group_atoms.extend(used)
+        group_atom_starts.append(len(group_atoms))
+    places = [_place_and_value(atom, columns) for atom in atoms]
+    return kernels.Templates(
+        atom_address=np.array([place for place, _ in places], np.int32),
+        atom_column=np.array([value for _, value in places], np.int32),
+        atom_seed=np.array([_seed(atom) for atom in atoms], np.uint64),
+        starts=np.array(starts, np.int32),
+        atoms=np.array(template_atoms, np.int32),
+        seeds=np.array(seeds, np.uint64),
+        group_starts=np.array(group_starts, np.int32),
+        group_atom_starts=np.array(group_atom_starts, np.int32),
+        group_atoms=np.array(group_atoms, np.int32),
+    )
+
+
+def _seed(name: str) -> int:
+    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")
+
+
+def _place_and_value(atom: str, columns: Sequence[str]) -> tuple[int, int]:
+    place, _, value = atom.partition(".")
+    if place not in kernels.ADDRESSES:
+        raise unknown_name("place in a feature template", place, kernels.ADDRESSES)
+    if value in columns:
+        return kernels.ADDRESSES.index(place), list(columns).index(value)
+    if value not in STATE_VALUES:
+        raise unknown_name("value in a feature template", value, [*columns, *STATE_VALUES])
+    if place not in PLACES_OF_VALUE.get(value, (place,)):
+        raise ConfigError(
+            f"feature template atom {atom!r}: {value!r} is known of {' and '.join(PLACES_OF_VALUE[value])} only"
+        )
+    return kernels.ADDRESSES.index(place), STATE_VALUES[value]

@@ -1,0 +1,342 @@
+"""Kernels of the parameter store: find a row, add it to scores, change it, copy it to a larger table.
+
+A table entry packs the upper 36 bits of a feature's hash above a 28-bit reference to its row; two features
+share a row with probability 2^-36 a pair. A reference with `DENSE_BIT` names a dense row; any other is the
+offset of a short row: a header (number of cells, size class), then its cells.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+REF_BITS = np.uint64(28)
+REF_MASK = np.uint64((1 << 28) - 1)
+DENSE_BIT = np.int64(1 << 27)
+MAX_OFFSET = (1 << 27) - 1
+MISSING = np.int64(-1)
+
+MAX_CELLS = 16  # a short row with this many cells becomes dense when one more output comes
+CLASS_SHIFT = 8  # header: low byte = cells in use, next byte = size class; a class c row has 2 << c cells
+
+# Positions in the counters of a live store.
+POOL_TOP, DENSE_TOP, ROWS, STEPS, FREE = 0, 1, 2, 3, 4
+COUNTERS = 8
+
+
+class Store(NamedTuple):
+    """The arrays that scoring reads; `weights` and `dense` are float32 (live) or int16 (frozen)."""
+
+    table: NDArray[np.uint64]
+    outputs: NDArray[np.uint16]
+    weights: NDArray[Any]
+    dense: NDArray[Any]
+
+
+class Averages(NamedTuple):
+    """What a live store has besides: sums for averaging (`U` of ``W - U/T``), counters, once-seen bits."""
+
+    weights: NDArray[np.float32]
+    dense: NDArray[np.float32]
+    counters: NDArray[np.int64]
+    seen_once: NDArray[np.uint64]
+
+
+@intrinsic
+def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
+    """Ask the processor to bring ``array[index]`` (one axis) into its cache."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        view = context.make_array(signature.args[0])(context, builder, args[0])
+        address = builder.gep(view.data, [args[1]])
+        pointer = builder.bitcast(address, ir.IntType(8).as_pointer())
+        flag = ir.IntType(32)
+        signature_ = ir.FunctionType(ir.VoidType(), [pointer.type, flag, flag, flag])
+        function = builder.module.declare_intrinsic("llvm.prefetch", [pointer.type], signature_)
+        builder.call(function, [pointer, flag(0), flag(3), flag(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), generate
+
+
+@njit(cache=True, nogil=True)
+def home_slot(table, feature):  # type: ignore[no-untyped-def]
+    """Return the table position where the search for a feature starts."""
+    return np.int64((feature >> REF_BITS) & np.uint64(table.shape[0] - 1))
+
+
+@njit(cache=True, nogil=True)
+def find_row(table, feature):  # type: ignore[no-untyped-def]
+    """Return the reference of a feature's row, or MISSING."""
+    mask = np.int64(table.shape[0] - 1)
+    slot = home_slot(table, feature)
+    while True:
+        entry = table[slot]
+        if entry == np.uint64(0):
+            return MISSING
+        if (entry ^ feature) >> REF_BITS == np.uint64(0):
+            return np.int64(entry & REF_MASK)
+        slot = (slot + 1) & mask
+
+
+@njit(cache=True, nogil=True)
+def weight_of(store, feature, output):  # type: ignore[no-untyped-def]
+    """Return one weight; 0 where there is none."""
+    reference = find_row(store.table, feature)
+    if reference != MISSING:
+        if reference & DENSE_BIT:
+            return store.dense[reference ^ DENSE_BIT, output]
+        for cell in range(reference + 1, reference + 1 + (np.int64(store.outputs[reference]) & 0xFF)):
+            if store.outputs[cell] == output:
+                return store.weights[cell]
+    return store.weights[0]
+
+
+@njit(cache=True, nogil=True)
+def insert_entry(table, feature, reference):  # type: ignore[no-untyped-def]
+    """Put a feature that is not in the table into it; the caller keeps the table from filling up."""
+    mask = np.int64(table.shape[0] - 1)
+    slot = home_slot(table, feature)
+    while table[slot] != np.uint64(0):
+        slot = (slot + 1) & mask
+    table[slot] = (feature & ~REF_MASK) | np.uint64(reference)
+
+
+@njit(cache=True, nogil=True)
+def _replace_reference(table, feature, reference):  # type: ignore[no-untyped-def]
+    mask = np.int64(table.shape[0] - 1)
+    slot = home_slot(table, feature)
+    while (table[slot] ^ feature) >> REF_BITS != np.uint64(0):
+        slot = (slot + 1) & mask
+    table[slot] = (feature & ~REF_MASK) | np.uint64(reference)
+
+
+@njit(cache=True, nogil=True)
+def _allocate(store, averages, size_class):  # type: ignore[no-untyped-def]
+    """Return the offset of an empty short row: a freed one if there is one, else from the top of the pool."""
+    counters = averages.counters
+    offset = counters[FREE + size_class]
+    if offset != 0:
+        # A freed row keeps the next free one in its first two cells.
+        low, high = np.int64(store.outputs[offset + 1]), np.int64(store.outputs[offset + 2])
+        counters[FREE + size_class] = low | (high << 16)
+    else:
+        offset = counters[POOL_TOP]
+        counters[POOL_TOP] += 1 + (np.int64(2) << size_class)
+    store.outputs[offset] = np.uint16(size_class << CLASS_SHIFT)
+    return offset
+
+
+@njit(cache=True, nogil=True)
+def _release(store, averages, offset, size_class):  # type: ignore[no-untyped-def]
+    following = averages.counters[FREE + size_class]
+    store.outputs[offset + 1] = np.uint16(following & 0xFFFF)
+    store.outputs[offset + 2] = np.uint16(following >> 16)
+    averages.counters[FREE + size_class] = offset
+
+
+@njit(cache=True, nogil=True)
+def _enlarge(store, averages, feature, offset):  # type: ignore[no-untyped-def]
+    """Move a full short row to the next size, or make it dense; return its new reference."""
+    header = np.int64(store.outputs[offset])
+    used, size_class = header & 0xFF, header >> CLASS_SHIFT
+    if used == MAX_CELLS:
+        row = averages.counters[DENSE_TOP]
+        averages.counters[DENSE_TOP] += 1
+        for cell in range(offset + 1, offset + 1 + used):
+            store.dense[row, store.outputs[cell]] = store.weights[cell]
+            averages.dense[row, store.outputs[cell]] = averages.weights[cell]
+        reference = row | DENSE_BIT
+    else:
+        reference = _allocate(store, averages, size_class + 1)
+        store.outputs[reference] = np.uint16(((size_class + 1) << CLASS_SHIFT) | used)
+        for cell in range(1, 1 + used):
+            store.outputs[reference + cell] = store.outputs[offset + cell]
+            store.weights[reference + cell] = store.weights[offset + cell]
+            averages.weights[reference + cell] = averages.weights[offset + cell]
+    _release(store, averages, offset, size_class)
+    _replace_reference(store.table, feature, reference)
+    return reference
+
+
+@njit(cache=True, nogil=True)
+def _add_to_row(store, averages, feature, reference, output, delta):  # type: ignore[no-untyped-def]
+    step = np.float32(averages.counters[STEPS])
+    if not reference & DENSE_BIT:
+        header = np.int64(store.outputs[reference])
+        used, size_class = header & 0xFF, header >> CLASS_SHIFT
+        for cell in range(reference + 1, reference + 1 + used):
+            if store.outputs[cell] == output:
+                store.weights[cell] += delta
+                averages.weights[cell] += step * delta
+                return
+        if used == np.int64(2) << size_class:
+            reference = _enlarge(store, averages, feature, reference)
+        if not reference & DENSE_BIT:
+            store.outputs[reference] += np.uint16(1)
+            cell = reference + 1 + used
+            store.outputs[cell] = np.uint16(output)
+            store.weights[cell] = delta
+            averages.weights[cell] = step * delta
+            return
+    row = reference ^ DENSE_BIT
+    store.dense[row, output] += delta
+    averages.dense[row, output] += step * delta
+
+
+@njit(cache=True, nogil=True)
+def room_is_short(store, averages, changes):  # type: ignore[no-untyped-def]
+    """Say whether `changes` additions might not fit; the caller then enlarges the store first."""
+    counters = averages.counters
+    pool_short = counters[POOL_TOP] + changes * 3 + (MAX_CELLS + 1) * 64 > store.outputs.shape[0]
+    dense_short = counters[DENSE_TOP] + 64 > store.dense.shape[0]
+    table_short = 4 * (counters[ROWS] + changes) > 3 * store.table.shape[0]
+    return pool_short or dense_short or table_short
+
+
+@njit(cache=True, nogil=True)
+def add_features(store, averages, features, outputs, deltas, count, start):  # type: ignore[no-untyped-def]
+    """Add ``deltas[i]`` to the weight of (features[i], outputs[i]) for i in [start, count).
+
+    A feature gets a row at its second update: most features are met once and never matter. Returns the
+    number of additions done: fewer than `count` when the store must be enlarged before going on. New rows
+    are made in a first pass (only when start is 0), so that all changes of one update count or none does.
+    """
+    seen_once = averages.seen_once
+    bits = np.uint64(seen_once.shape[0] * 64 - 1)
+    if start == 0:
+        for i in range(count):
+            prefetch(store.table, home_slot(store.table, features[i]))
+        for i in range(count):
+            feature = features[i]
+            if find_row(store.table, feature) == MISSING:
+                bit = (feature >> np.uint64(20)) & bits
+                if seen_once[bit >> np.uint64(6)] >> (bit & np.uint64(63)) & np.uint64(1):
+                    insert_entry(store.table, feature, _allocate(store, averages, 0))
+                    averages.counters[ROWS] += 1
+    for i in range(start, count):
+        if averages.counters[DENSE_TOP] + 1 > store.dense.shape[0]:
+            return i
+        if averages.counters[POOL_TOP] + MAX_CELLS + 1 > store.outputs.shape[0]:
+            return i
+        feature = features[i]
+        reference = find_row(store.table, feature)
+        if reference == MISSING:
+            bit = (feature >> np.uint64(20)) & bits
+            seen_once[bit >> np.uint64(6)] |= np.uint64(1) << (bit & np.uint64(63))
+        else:
+            _add_to_row(store, averages, feature, reference, outputs[i], np.float32(deltas[i]))
+    return count
+
+
+@njit(cache=True, nogil=True)
+def rehash(old_table, new_table):  # type: ignore[no-untyped-def]
+    """Copy all entries of a table into a larger empty one."""
+    for slot in range(old_table.shape[0]):
+        entry = old_table[slot]
+        if entry != np.uint64(0):
+            insert_entry(new_table, entry, np.int64(entry & REF_MASK))
+
+
+@njit(cache=True, nogil=True)
+def count_kept(store, averages, steps, scale, floor):  # type: ignore[no-untyped-def]
+    """Count the features and cells that survive freezing; see `freeze_rows`."""
+    features = 0
+    cells = 0
+    for slot in range(store.table.shape[0]):
+        entry = store.table[slot]
+        if entry != np.uint64(0):
+            kept = _freeze_row(store, averages, np.int64(entry & REF_MASK), steps, scale, floor, None, None)
+            features += kept > 0
+            cells += kept
+    return features, cells
+
+
+@njit(cache=True, nogil=True)
+def _freeze_row(store, averages, reference, steps, scale, floor, outputs, weights):  # type: ignore[no-untyped-def]
+    """Write the averaged, scaled, rounded weights of a row that reach the floor; return how many."""
+    kept = 0
+    if reference & DENSE_BIT:
+        row = reference ^ DENSE_BIT
+        for output in range(store.dense.shape[1]):
+            value = np.rint((store.dense[row, output] - averages.dense[row, output] / steps) * scale)
+            if abs(value) >= floor:
+                if outputs is not None:
+                    outputs[kept] = output
+                    weights[kept] = np.int16(value)
+                kept += 1
+    else:
+        used = np.int64(store.outputs[reference]) & 0xFF
+        for cell in range(reference + 1, reference + 1 + used):
+            value = np.rint((store.weights[cell] - averages.weights[cell] / steps) * scale)
+            if abs(value) >= floor:
+                if outputs is not None:
+                    outputs[kept] = store.outputs[cell]
+                    weights[kept] = np.int16(value)
+                kept += 1
+    return kept
+
+
+@njit(cache=True, nogil=True)
+def largest_average(store, averages, steps):  # type: ignore[no-untyped-def]
+    """Return the largest absolute averaged weight."""
+    largest = 0.0
+    counters = averages.counters
+    for row in range(counters[DENSE_TOP]):
+        for output in range(store.dense.shape[1]):
+            largest = max(largest, abs(store.dense[row, output] - averages.dense[row, output] / steps))
+    for slot in range(store.table.shape[0]):
+        entry = store.table[slot]
+        reference = np.int64(entry & REF_MASK)
+        if entry != np.uint64(0) and not reference & DENSE_BIT:
+            for cell in range(reference + 1, reference + 1 + (np.int64(store.outputs[reference]) & 0xFF)):
+                largest = max(largest, abs(store.weights[cell] - averages.weights[cell] / steps))
+    return largest
+
+
+@njit(cache=True, nogil=True)
+def freeze_rows(store, averages, steps, scale, floor, keys, counts, outputs, weights):  # type: ignore[no-untyped-def]
+    """Fill flat lists: per kept feature its key (36 bits) and number of cells; per cell output and weight."""
+    feature = 0
+    cell = 0
+    for slot in range(store.table.shape[0]):
+        entry = store.table[slot]
+        if entry != np.uint64(0):
+            reference = np.int64(entry & REF_MASK)
+            kept = _freeze_row(
+                store, averages, reference, steps, scale, floor, outputs[cell:], weights[cell:]
+            )
+            if kept > 0:
+                keys[feature] = entry >> REF_BITS
+                counts[feature] = kept
+                feature += 1
+                cell += kept
+
+
+@njit(cache=True, nogil=True)
+def build_rows(keys, counts, cell_outputs, cell_weights, max_cells, store):  # type: ignore[no-untyped-def]
+    """Build table, short rows and dense rows of a frozen store from flat lists; arrays come zeroed."""
+    offset = np.int64(1)
+    dense = np.int64(0)
+    cell = np.int64(0)
+    for feature in range(keys.shape[0]):
+        count = np.int64(counts[feature])
+        if count > max_cells:
+            for i in range(cell, cell + count):
+                store.dense[dense, cell_outputs[i]] = cell_weights[i]
+            reference = dense | DENSE_BIT
+            dense += 1
+        else:
+            store.outputs[offset] = np.uint16(count)
+            for i in range(count):
+                store.outputs[offset + 1 + i] = cell_outputs[cell + i]
+                store.weights[offset + 1 + i] = cell_weights[cell + i]
+            reference = offset
+            offset += 1 + count
+        insert_entry(store.table, np.uint64(keys[feature]) << REF_BITS, reference)
+        cell += count

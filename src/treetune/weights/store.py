@@ -1,0 +1,181 @@
+"""Live weights that learn and frozen weights that predict; see the package docstring."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treetune.errors import ModelError
+from treetune.weights import _kernels as kernels
+from treetune.weights._kernels import Averages, Store
+
+LARGEST_INT16 = 32767
+
+
+def _table_size(entries: int, *, load: float) -> int:
+    """Return the power of two that holds `entries` at most `load` full."""
+    return 1 << max(10, int(np.ceil(np.log2(max(1, entries) / load))))
+
+
+class LiveWeights:
+    """Weights in training: they grow, and their average over all steps so far can be frozen.
+
+    A step is one example seen, whether or not it led to an update; `restart_average` forgets the steps so
+    far, so that later ones alone count.
+    """
+
+    def __init__(self, outputs: int) -> None:
+        self.outputs = outputs
+        width = -(-outputs // 8) * 8  # whole vector registers
+        self.store = Store(
+            table=np.zeros(1 << 16, np.uint64),
+            outputs=np.zeros(1 << 17, np.uint16),
+            weights=np.zeros(1 << 17, np.float32),
+            dense=np.zeros((512, width), np.float32),
+        )
+        self.averages = Averages(
+            weights=np.zeros(1 << 17, np.float32),
+            dense=np.zeros((512, width), np.float32),
+            counters=np.zeros(kernels.COUNTERS, np.int64),
+            seen_once=np.zeros(1 << 21, np.uint64),
+        )
+        self.averages.counters[kernels.POOL_TOP] = 1
+        self.averages.counters[kernels.STEPS] = 1
+
+    @property
+    def rows(self) -> int:
+        """The number of features that have a row."""
+        return int(self.averages.counters[kernels.ROWS])
+
+    def grow(self, changes: int) -> None:
+        """Make room for at least `changes` more additions."""
+        counters = self.averages.counters
+        store, averages = self.store, self.averages
+        if 4 * (counters[kernels.ROWS] + changes) > 3 * store.table.shape[0]:
+            size = _table_size(int(counters[kernels.ROWS]) + changes, load=0.75)
+            table = np.zeros(max(size, 2 * store.table.shape[0]), np.uint64)
+            kernels.rehash(store.table, table)
+            store = store._replace(table=table)
+        margin = 17 * 128
+        needed = int(counters[kernels.POOL_TOP]) + 3 * changes + margin
+        if needed > store.outputs.shape[0]:
+            size = max(needed + needed // 4, store.outputs.shape[0] * 5 // 4)
+            if size > kernels.MAX_OFFSET:
+                raise ModelError(
+                    f"the model has grown past {kernels.MAX_OFFSET:,} weights; train on less data or with fewer features"
+                )
+            store = store._replace(outputs=_longer(store.outputs, size), weights=_longer(store.weights, size))
+            averages = averages._replace(weights=_longer(averages.weights, size))
+        if counters[kernels.DENSE_TOP] + 128 > store.dense.shape[0]:
+            size = store.dense.shape[0] * 3 // 2 + 128
+            store = store._replace(dense=_longer(store.dense, size))
+            averages = averages._replace(dense=_longer(averages.dense, size))
+        self.store, self.averages = store, averages
+
+    def add(
+        self, features: NDArray[np.uint64], outputs: NDArray[np.uint16], deltas: NDArray[np.float32]
+    ) -> None:
+        """Add `deltas` to the weights of (feature, output) pairs: one update."""
+        done, count = 0, len(features)
+        self.grow(count)
+        while True:
+            done = kernels.add_features(self.store, self.averages, features, outputs, deltas, count, done)
+            if done == count:
+                return
+            self.grow(count)
+
+    def step(self, count: int = 1) -> None:
+        """Count `count` examples as seen."""
+        self.averages.counters[kernels.STEPS] += count
+
+    def restart_average(self) -> None:
+        """Average from here on only."""
+        self.averages.weights[:] = 0
+        self.averages.dense[:] = 0
+        self.averages.counters[kernels.STEPS] = 1
+
+    def freeze(self, *, prune: float = 0.0, average: bool = True) -> FrozenWeights:
+        """Return the averaged weights as integers; those that round to less than `prune` are dropped.
+
+        `prune` is in units of an update of size 1. Costs one pass over all rows.
+        """
+        steps = float(self.averages.counters[kernels.STEPS]) if average else float("inf")
+        largest = kernels.largest_average(self.store, self.averages, steps)
+        scale = LARGEST_INT16 / largest if largest > 0 else 1.0
+        floor = max(1.0, prune * scale)
+        features, cells = kernels.count_kept(self.store, self.averages, steps, scale, floor)
+        keys = np.empty(features, np.uint64)
+        counts = np.empty(features, np.uint16)
+        outputs = np.empty(cells, np.uint16)
+        weights = np.empty(cells, np.int16)
+        kernels.freeze_rows(
+            self.store, self.averages, steps, scale, floor, keys, counts, outputs, weights
+        )
+        return FrozenWeights(self.outputs, scale, keys, counts, outputs, weights)
+
+
+class FrozenWeights:
+    """Averaged integer weights for prediction; a score in model units is an integer sum over `scale`."""
+
+    def __init__(
+        self,
+        outputs: int,
+        scale: float,
+        keys: NDArray[np.uint64],
+        counts: NDArray[np.uint16],
+        cell_outputs: NDArray[np.uint16],
+        cell_weights: NDArray[np.int16],
+    ) -> None:
+        self.outputs = outputs
+        self.scale = scale
+        self._lists = (keys, counts, cell_outputs, cell_weights)
+        dense = counts > kernels.MAX_CELLS
+        short = counts[~dense].astype(np.int64)
+        width = -(-outputs // 8) * 8
+        self.store = Store(
+            table=np.zeros(_table_size(len(keys), load=0.5), np.uint64),
+            outputs=np.zeros(1 + int(short.sum()) + len(short), np.uint16),
+            weights=np.zeros(1 + int(short.sum()) + len(short), np.int16),
+            dense=np.zeros((max(1, int(dense.sum())), width), np.int16),
+        )
+        kernels.build_rows(keys, counts, cell_outputs, cell_weights, kernels.MAX_CELLS, self.store)
+
+    @property
+    def rows(self) -> int:
+        """The number of features that have a row."""
+        return len(self._lists[0])
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays to keep in a model file; sorted by key, so that equal weights give equal bytes."""
+        keys, counts, cell_outputs, cell_weights = self._lists
+        order = np.argsort(keys, kind="stable")
+        starts = np.concatenate(([0], np.cumsum(counts.astype(np.int64))))
+        sizes = counts[order].astype(np.int64)
+        ends = np.cumsum(sizes)
+        cells = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(starts[order] - (ends - sizes), sizes)
+        return {
+            "keys": keys[order],
+            "counts": counts[order],
+            "outputs": cell_outputs[cells],
+            "weights": cell_weights[cells],
+        }
+
+    @classmethod
+    def from_tensors(cls, outputs: int, scale: float, tensors: dict[str, NDArray[Any]]) -> FrozenWeights:
+        """Rebuild weights from `tensors()`."""
+        return cls(
+            outputs,
+            scale,
+            tensors["keys"].astype(np.uint64),
+            tensors["counts"].astype(np.uint16),
+            tensors["outputs"].astype(np.uint16),
+            tensors["weights"].astype(np.int16),
+        )
+
+
+def _longer(array: NDArray[Any], size: int) -> NDArray[Any]:
+    longer = np.zeros((size, *array.shape[1:]), array.dtype)
+    longer[: len(array)] = array
+    return longer

@@ -1,0 +1,168 @@
+"""The entry point: help, version, exit codes, and which exceptions become one line."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cli_samples import PLAIN
+from commandline import run
+
+import treetune
+from stub_parser import trained
+from treetune import storage
+from treetune.cli import app as app_module
+from treetune.cli import evaluate as evaluate_module
+from treetune.errors import ConfigError, DataError, ModelError, TreetuneError
+
+COMMANDS = ("train", "parse", "evaluate", "info", "demo")
+PYTHON = (sys.executable, "-m", "treetune")
+
+
+@pytest.mark.parametrize("arguments", [(), *((command,) for command in COMMANDS)])
+@pytest.mark.parametrize("flag", ["--help", "-h"])
+def test_help_has_the_exit_codes(arguments: tuple[str, ...], flag: str) -> None:
+    result = run(*arguments, flag)
+    assert (result.code, result.err) == (0, "")
+    text = " ".join(result.out.split())
+    assert app_module.EXIT_CODES in text
+
+
+def test_without_a_command_help_is_shown_as_wrong_usage() -> None:
+    result = run()
+    assert result.code == 2
+    assert all(f" {command} " in result.out for command in COMMANDS)
+
+
+def test_version() -> None:
+    result = run("--version")
+    assert (result.code, result.out, result.err) == (0, f"treetune {treetune.__version__}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("prase",), "No such command 'prase'. Did you mean 'parse'?"),
+        (("info",), "Missing argument"),
+        (("info", "a", "b"), "Got unexpected extra argument"),
+        (("info", "a", "--jsn"), "No such option"),
+    ],
+)
+def test_wrong_usage_is_one_line(arguments: tuple[str, ...], message: str) -> None:
+    result = run(*arguments)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith(f"error: {message}")
+    assert result.err.endswith("--help')\n")
+    assert result.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "line"),
+    [
+        (DataError("bad", path="f", line=3), 1, "error: f:3: bad"),
+        (ModelError("worse"), 1, "error: worse"),
+        (ConfigError("no such thing"), 2, "error: no such thing"),
+        (TreetuneError("two\n  lines"), 1, "error: two lines"),
+        (PermissionError(13, "Permission denied", "f"), 1, "error: f: Permission denied"),
+        (OSError(28, "No space left on device"), 1, "error: No space left on device"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+    ],
+)
+def test_errors_become_one_line(
+    error: BaseException, code: int, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*args: object, **options: object) -> None:
+        raise error
+
+    monkeypatch.setattr(evaluate_module, "read_trees", fail)
+    result = run("evaluate", "a", "b")
+    assert (result.code, result.out, result.err) == (code, "", line + "\n")
+
+
+def test_a_fault_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: object, **options: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(evaluate_module, "read_trees", fail)
+    with pytest.raises(ZeroDivisionError):
+        run("evaluate", "a", "b")
+
+
+def test_light_commands_load_no_kernels(tmp_path: Path) -> None:
+    gold = str(tmp_path / "gold.conllu")
+    Path(gold).write_text(PLAIN)
+    storage.save(trained(), tmp_path / "model")
+    code = "\n".join(
+        [
+            "import sys",
+            "from treetune.cli import main",
+            "for arguments in sys.argv[1:]:",
+            "    assert main(arguments.split('|')) == 0",
+            "sys.exit('numba' in sys.modules or 'numpy' in sys.modules)",
+        ]
+    )
+    commands = [
+        "--help",
+        "train|--help",
+        "parse|--help",
+        f"evaluate|{gold}|{gold}",
+        f"info|{tmp_path / 'model'}",
+    ]
+    subprocess.run([sys.executable, "-c", code, *commands], check=True, capture_output=True)
+
+
+def test_as_a_process(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*PYTHON, "info", str(tmp_path / "none")], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"error: cannot read the model {tmp_path / 'none'}: there is no such file\n"
+    done = subprocess.run([*PYTHON, "--version"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, f"treetune {treetune.__version__}\n")
+
+
+def test_a_terminal_that_knows_no_umlauts(tmp_path: Path) -> None:
+    storage.save(trained(labels=("größe",)), tmp_path / "model")
+    for options, text in ((["--json"], "gr\\u00f6\\u00dfe"), ([], "gr\\xf6\\xdfe")):
+        done = subprocess.run(
+            [*PYTHON, "info", str(tmp_path / "model"), *options],
+            capture_output=True,
+            check=True,
+            env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        )
+        assert text in done.stdout.decode("ascii")
+
+
+def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
+    # Enough labels to fill any pipe.
+    words = [f"1\tw\t_\t_\t_\t_\t0\tl{number}\t_\t_\n\n" for number in range(3000)]
+    gold = tmp_path / "gold.conllu"
+    gold.write_text("".join(words))
+    process = subprocess.Popen(
+        [*PYTHON, "evaluate", str(gold), str(gold), "--by-label"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.readline()
+    process.stdout.close()
+    errors = process.stderr.read()
+    process.stderr.close()
+    assert (process.wait(), errors) == (0, b"")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no signals and no named pipes")
+def test_ctrl_c_while_waiting_for_input(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    process = subprocess.Popen([*PYTHON, "evaluate", str(pipe), "none"], stderr=subprocess.PIPE, text=True)
+    # Opening waits until the other end is opened for reading.
+    with process, pipe.open("wb"):
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate()
+    assert (process.returncode, errors) == (130, "interrupted\n")

@@ -1,0 +1,73 @@
+"""``treetune info``: what a model file says, as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from commandline import run
+
+import treetune
+from stub_parser import trained
+from treetune import storage
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    # Not in the table of models: looking into a file needs no class.
+    path = tmp_path / "m.treetune"
+    info = {
+        "licence": "CC BY-SA 4.0",
+        "scores": {"LAS": 0.875},
+        "training": {"seed": 5, "quick": True, "note": None, "files": [{"name": "a.conllu", "words": 9}]},
+    }
+    storage.save(trained(), path, info)
+    return path
+
+
+def test_text(model: Path) -> None:
+    result = run("info", model)
+    assert (result.code, result.err) == (0, "")
+    rows = dict(line.split("  ", 1) for line in result.out.strip().split("\n"))
+    assert {name: value.strip() for name, value in rows.items()} == {
+        "kind": "stub",
+        "treetune": f"{treetune.__version__} (model format 1)",
+        "size": f"{model.stat().st_size / 1e6:,.2f} MB, 100 values",
+        "labels (2)": "dep root",
+        "config.beam": "8",
+        "config.features": "default",
+        "config.projectivize": "yes",
+        "licence": "CC BY-SA 4.0",
+        "scores.LAS": "0.875",
+        "training.files.1.name": "a.conllu",
+        "training.files.1.words": "9",
+        "training.note": "none",
+        "training.quick": "yes",
+        "training.seed": "5",
+    }
+
+
+def test_json(model: Path) -> None:
+    result = run("info", model, "--json")
+    assert (result.code, result.err) == (0, "")
+    content = json.loads(result.out)
+    assert content == {
+        "format": 1,
+        "treetune": treetune.__version__,
+        "kind": "stub",
+        "file_size": model.stat().st_size,
+        "parameters": 100,
+        "labels": ["dep", "root"],
+        "config": {"beam": 8, "features": "default", "projectivize": True, "labels": ["dep", "root"]},
+        "tensors": {"weights": {"dtype": "float32", "shape": [100]}},
+        "info": storage.inspect(model).info,
+    }
+
+
+def test_a_damaged_file_is_one_line(model: Path) -> None:
+    model.write_bytes(model.read_bytes()[:-1])
+    result = run("info", model)
+    assert (result.code, result.out) == (1, "")
+    assert result.err.startswith(f"error: {model} is truncated: ")
+    assert result.err.count("\n") == 1

@@ -1,0 +1,151 @@
+"""Tables of `benchmarks/`, rendered from made-up results."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
+
+ORIGIN = {
+    "commit": "0123456789abcdef",
+    "dirty": False,
+    "date": "2026-01-02",
+    "versions": {"python": "3.11.1", "numpy": "2.0"},
+    "machine": {"cpu": "Test CPU", "cores": 2, "system": "Linux"},
+}
+
+
+def summary(mean: float, interval: float = 0.5, repeats: int = 2) -> dict[str, Any]:
+    return {"mean": mean, "interval95": interval, "raw": [mean] * repeats}
+
+
+COMPARE: dict[str, Any] = {
+    "benchmark": "compare",
+    **ORIGIN,
+    "settings": {"test": "ud/x.conllu", "limit": None, "sentences": 20, "words": 1234, "repeats": 2},
+    "systems": [
+        {
+            "name": "treetune beam 8",
+            "sees": "words, UPOS, XPOS",
+            "peak_rss_mb": 180.4,
+            "model_mb": 12.34,
+            "training": {"cpu_seconds": 90.0},
+            "scores": {"UAS": 90.126, "LAS": 87.5, "LAS_without_subtypes": 88.0},
+            "official_scores": {"UAS": 90.126, "LAS": 88.0},
+            "single_root_trees": 19,
+            "parse": {"words_per_cpu_second": summary(40000.4, 123.4)},
+            "file_to_file": {"words_per_cpu_second": summary(30000.0, 99.9)},
+        }
+    ],
+    "ratios": [{"faster": "treetune beam 8", "than": "UDPipe beam 5", "times": summary(4.567, 0.123)}],
+}
+TRAINING = {
+    "benchmark": "training",
+    **ORIGIN,
+    "dirty": True,
+    "settings": {"beam": 8, "epochs": 10, "train": "ud/t.conllu"},
+    "runs": [
+        {
+            "settings": {"seed": 7},
+            "cpu_minutes": 4.0,
+            "memory_mb": 300.0,
+            "model_mb": 20.0,
+            "dev_UAS": 91.0,
+            "dev_LAS": 88.0,
+            "test_UAS": 90.0,
+            "test_LAS": 87.123,
+        }
+    ],
+    "mean": {
+        column: summary(1.25, repeats=1)
+        for column in (
+            "cpu_minutes",
+            "memory_mb",
+            "model_mb",
+            "dev_UAS",
+            "dev_LAS",
+            "test_UAS",
+            "test_LAS",
+        )
+    },
+}
+STARTUP = {"benchmark": "startup", **ORIGIN, "cpu_seconds": {"first parse": summary(9.876, 0.1)}}
+
+
+@pytest.fixture
+def table(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    return importlib.import_module("table")
+
+
+def test_markdown_has_a_rule_and_one_cell_a_column(table: Any) -> None:
+    assert table.markdown(("a", "b"), [("x", "1")]) == "| a | b |\n| :-- | --: |\n| x | 1 |"
+
+
+def test_comparison_shows_scores_speed_and_ratio(table: Any) -> None:
+    text = table.compare_table(COMPARE)
+    row = next(line for line in text.splitlines() if line.startswith("| treetune beam 8"))
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert cells == [
+        "treetune beam 8",
+        "words, UPOS, XPOS",
+        "90.13",
+        "87.50",
+        "88.00",
+        "19 of 20",
+        "40,000 ± 123",
+        "30,000 ± 100",
+        "180",
+        "12.3",
+        "1.5",
+    ]
+    assert "treetune beam 8 parses 4.57 ± 0.12 times as fast as UDPipe beam 5." in text
+    assert "1,234 words" in text
+
+
+def test_a_trial_on_part_of_the_file_says_so(table: Any) -> None:
+    settings = {**COMPARE["settings"], "limit": 20}
+    assert "first 20 sentences" in table.compare_table({**COMPARE, "settings": settings})
+    assert "first" not in table.compare_table(COMPARE)
+
+
+def test_unknown_training_time_is_left_empty(table: Any) -> None:
+    system = {**COMPARE["systems"][0], "training": {"cpu_seconds": None}}
+    assert table.compare_table({**COMPARE, "systems": [system]}).splitlines()[4].endswith("|  |")
+
+
+def test_one_repeat_has_no_interval(table: Any) -> None:
+    assert table.spread(summary(2.0, repeats=1), 1) == "2.0"
+
+
+def test_training_has_a_row_a_seed_and_a_mean(table: Any) -> None:
+    text = table.training_table(TRAINING)
+    assert "| 7 | 4.00 | 300.00 | 20.00 | 91.00 | 88.00 | 90.00 | 87.12 |" in text
+    assert "| mean | 1.25 |" in text
+
+
+def test_page_orders_sections_and_names_their_origin(tmp_path: Path) -> None:
+    files = []
+    for record in (STARTUP, TRAINING, COMPARE):
+        files.append(tmp_path / f"{record['benchmark']}.json")
+        files[-1].write_text(json.dumps(record), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(BENCHMARKS / "table.py"), *map(str, files)],
+        capture_output=True,
+        text=True,
+        check=True,
+        encoding="utf-8",
+        env={"PYTHONIOENCODING": "utf-8", "PATH": ""},
+    )
+    page = done.stdout
+    assert page.index("## Beside other parsers") < page.index("## Training") < page.index("## Starting")
+    assert "| first parse | 9.88 ± 0.10 |" in page
+    assert "commit `0123456789ab` on Test CPU, 2 cores" in page
+    assert "commit `0123456789ab` with local changes" in page
