@@ -130,9 +130,7 @@ def speeds(field: Mapping[str, Contestant], folder: Path, repeats: int) -> dict[
     loaded = {name: contestant.load() for name, contestant in field.items()}
     kinds: dict[str, dict[str, Callable[[], Callable[[], object]]]] = {
         "parse": {name: partial(system.prepare, blind) for name, system in loaded.items()},
-        "file_to_file": {
-            name: partial(partial, system.convert, blind, target) for name, system in loaded.items()
-        },
+        "file_to_file": {name: partial(partial, system.convert, blind, target) for name, system in loaded.items()},
     }
     found = {}
     for kind, tasks in kinds.items():

@@ -101,9 +101,7 @@ def rounds(names: Sequence[str], repeats: int) -> list[list[str]]:
     return [[names[(start + i) % len(names)] for i in range(len(names))] for start in range(repeats)]
 
 
-def interleaved(
-    tasks: Mapping[str, Callable[[], Callable[[], object]]], repeats: int
-) -> dict[str, list[float]]:
+def interleaved(tasks: Mapping[str, Callable[[], Callable[[], object]]], repeats: int) -> dict[str, list[float]]:
     """Time tasks in rotated order; return the CPU seconds of every repeat by name.
 
     A task prepares its input, which is not timed, and returns the call that is. Each runs once unmeasured
@@ -207,13 +205,9 @@ def finish(record: Mapping[str, Any], output: Path | None) -> None:
 
 def command_line(description: str | None) -> argparse.ArgumentParser:
     """Return a parser with the options that all scripts share: where the treebanks and the models are."""
-    parser = argparse.ArgumentParser(
-        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     data = Path(os.environ.get("TREETUNE_DATA", REPOSITORY.parent / "shared" / "data"))
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "treetune-benchmarks"
-    parser.add_argument(
-        "--data", type=Path, default=data, help="folder that holds ud/ (default: %(default)s)"
-    )
+    parser.add_argument("--data", type=Path, default=data, help="folder that holds ud/ (default: %(default)s)")
     parser.add_argument("--cache", type=Path, default=cache, help="trained models (default: %(default)s)")
     return parser

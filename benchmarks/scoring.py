@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import conllu_columns
-from treetune.corpus.sentence import Tree
-from treetune.corpus.treebank import read_trees
+from treetune import Tree, read_trees
 from treetune.evaluate import evaluate
 
 # What the official scorer may be told about enhanced graphs; nothing of it concerns trees.

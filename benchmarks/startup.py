@@ -53,9 +53,7 @@ def main() -> None:
     """Measure and write the result."""
     parser = measure.command_line(__doc__)
     parser.add_argument("--output", type=Path, help="result file (default: standard output)")
-    parser.add_argument(
-        "--model", type=Path, help="a model (default: beam 8 of the cache, trained if missing)"
-    )
+    parser.add_argument("--model", type=Path, help="a model (default: beam 8 of the cache, trained if missing)")
     parser.add_argument("--epochs", type=int, default=10, help="of that default model (default: %(default)s)")
     parser.add_argument("--repeats", type=int, default=3, help="empty caches to start from (default: 3)")
     arguments = parser.parse_args()

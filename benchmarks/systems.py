@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import conllu_columns
+import treetune
 from conllu_columns import Arcs
-from treetune.corpus.sentence import Example
 
 
 class System(Protocol):
@@ -40,15 +40,11 @@ class Treetune:
     sees = "words, UPOS, XPOS"
 
     def __init__(self, model: Path) -> None:
-        from treetune.corpus import treebank
-        from treetune.storage import load
-
-        self._treebank = treebank
-        self._parser = load(model)
+        self._parser = treetune.load(model)
 
     def prepare(self, path: Path) -> Callable[[], Any]:
         """Read sentences; the timed call encodes and parses them on one thread."""
-        sentences = [example.sentence for example in self._treebank.read_trees(path, trees=False)]
+        sentences = [example.sentence for example in treetune.read_trees(path, trees=False)]
         return lambda: self._parser.predict_batch(sentences, threads=1)
 
     def arcs(self, outputs: Any) -> list[Arcs]:
@@ -57,9 +53,9 @@ class Treetune:
 
     def convert(self, source: Path, target: Path) -> None:
         """Read, parse and write with treetune."""
-        sentences = [example.sentence for example in self._treebank.read_trees(source, trees=False)]
+        sentences = [example.sentence for example in treetune.read_trees(source, trees=False)]
         trees = self._parser.predict_batch(sentences, threads=1)
-        self._treebank.write_trees(map(Example, sentences, trees), target)
+        treetune.write_trees(map(treetune.Example, sentences, trees), target)
 
 
 class UDPipe:

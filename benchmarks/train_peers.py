@@ -149,9 +149,7 @@ def train_cached(name: str, *, data: Path, cache: Path) -> None:
 def main() -> None:
     """Train what the cache does not hold."""
     parser = measure.command_line(__doc__)
-    parser.add_argument(
-        "--peer", choices=list(PEERS), action="append", help="only this one (may be repeated)"
-    )
+    parser.add_argument("--peer", choices=list(PEERS), action="append", help="only this one (may be repeated)")
     parser.add_argument("--here", choices=list(PEERS), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.here:

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from treetune.corpus.sentence import Example
+from treetune.sample import KINDS, generate
+
 
 def _find_data() -> Path | None:
     named = os.environ.get("TREETUNE_DATA")
@@ -23,3 +26,15 @@ def data_dir() -> Path:
     if found is None:
         pytest.skip("needs the treebanks: set TREETUNE_DATA to a folder with ud/ and questions/")
     return found
+
+
+@pytest.fixture(scope="session")
+def by_kind() -> dict[str, list[Example]]:
+    """Generated English, 1,500 sentences of each kind."""
+    return {kind: generate(1500, seed=11, kinds=(kind,)) for kind in KINDS}
+
+
+@pytest.fixture(scope="session")
+def everything(by_kind: dict[str, list[Example]]) -> list[Example]:
+    """The generated sentences of all kinds."""
+    return [example for examples in by_kind.values() for example in examples]

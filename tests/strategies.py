@@ -63,9 +63,7 @@ def trees(draw: st.DrawFn, *, size: int | None = None, max_size: int = 12) -> Tr
     size = draw(st.integers(1, max_size)) if size is None else size
     heads = draw(tree_heads(size))
     labels = draw(_labels(size))
-    return Tree(
-        heads, tuple("root" if head == 0 else label for head, label in zip(heads, labels, strict=True))
-    )
+    return Tree(heads, tuple("root" if head == 0 else label for head, label in zip(heads, labels, strict=True)))
 
 
 @st.composite
@@ -74,9 +72,7 @@ def projective_trees(draw: st.DrawFn, *, size: int | None = None, max_size: int 
     size = draw(st.integers(1, max_size)) if size is None else size
     heads = draw(projective_heads(size))
     labels = draw(_labels(size))
-    return Tree(
-        heads, tuple("root" if head == 0 else label for head, label in zip(heads, labels, strict=True))
-    )
+    return Tree(heads, tuple("root" if head == 0 else label for head, label in zip(heads, labels, strict=True)))
 
 
 @st.composite

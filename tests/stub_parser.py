@@ -25,7 +25,7 @@ class StubParser:
 
     beam: int = 8
     features: str = "default"
-    projectivize: bool = True
+    inputs: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     weights: np.ndarray[Any, np.dtype[np.float32]] | None = None
 
@@ -50,9 +50,7 @@ class StubParser:
         constraints: Sequence[Tree] | None = None,
     ) -> list[list[Candidate[Tree]]]:
         fixed = constraints or [Tree.unknown(len(sentence)) for sentence in sentences]
-        return [
-            self._candidates(len(sentence), k, tree) for sentence, tree in zip(sentences, fixed, strict=True)
-        ]
+        return [self._candidates(len(sentence), k, tree) for sentence, tree in zip(sentences, fixed, strict=True)]
 
     def _candidates(self, length: int, k: int, fixed: Tree) -> list[Candidate[Tree]]:
         if len(fixed.roots) > 1:
@@ -61,10 +59,7 @@ class StubParser:
         for rank in range(min(k, max(1, length - 1))):
             heads = [word - 1 if word <= length - rank else 1 for word in range(1, length + 1)]
             merged = [f if f >= 0 else h for f, h in zip(fixed.heads[1:], heads, strict=True)]
-            labels = [
-                f or ("root" if h == 0 else self._label)
-                for f, h in zip(fixed.labels[1:], merged, strict=True)
-            ]
+            labels = [f or ("root" if h == 0 else self._label) for f, h in zip(fixed.labels[1:], merged, strict=True)]
             found.append(Candidate(Tree.of(merged, labels), score=float(self.beam - rank)))
         return found
 
@@ -74,12 +69,9 @@ class StubParser:
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
         assert self.weights is not None
-        config = {
-            "beam": self.beam,
-            "features": self.features,
-            "projectivize": self.projectivize,
-            "labels": list(self.labels),
-        }
+        config: dict[str, Any] = {"beam": self.beam, "features": self.features, "labels": list(self.labels)}
+        if self.inputs:
+            config["inputs"] = list(self.inputs)
         return config, {"weights": self.weights}
 
     @classmethod
@@ -87,7 +79,7 @@ class StubParser:
         return cls(
             beam=config["beam"],
             features=config["features"],
-            projectivize=config["projectivize"],
+            inputs=tuple(config.get("inputs", ())),
             labels=tuple(config["labels"]),
             weights=tensors["weights"],
         )

@@ -74,9 +74,7 @@ def test_peak_memory_of_a_child_is_its_own_and_not_its_parents(measure: Any) -> 
     ballast = bytearray(300_000_000)
     ballast[::4096] = b"x" * len(ballast[::4096])
     code = "import sys; sys.path.insert(0, sys.argv[1]); import measure; print(measure.peak_rss_mb())"
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(BENCHMARKS)], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code, str(BENCHMARKS)], capture_output=True, text=True, check=True)
     assert measure.peak_rss_mb() > 300
     if sys.platform == "linux":
         assert 1 < float(done.stdout) < 200
@@ -117,9 +115,7 @@ def test_provenance_leaves_out_what_is_not_installed(measure: Any) -> None:
 
 def test_missing_package_is_named_with_the_remedy(measure: Any) -> None:
     measure.require(["pytest"])
-    with pytest.raises(
-        SystemExit, match=r"needs no-such-package; install with: pip install '\.\[bench,dev\]'"
-    ):
+    with pytest.raises(SystemExit, match=r"needs no-such-package; install with: pip install '\.\[bench,dev\]'"):
         measure.require(["pytest", "no-such-package"])
 
 

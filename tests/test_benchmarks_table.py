@@ -61,6 +61,7 @@ TRAINING = {
             "dev_LAS": 88.0,
             "test_UAS": 90.0,
             "test_LAS": 87.123,
+            "test_LAS_without_subtypes": 88.5,
         }
     ],
     "mean": {
@@ -73,6 +74,7 @@ TRAINING = {
             "dev_LAS",
             "test_UAS",
             "test_LAS",
+            "test_LAS_without_subtypes",
         )
     },
 }
@@ -127,7 +129,7 @@ def test_one_repeat_has_no_interval(table: Any) -> None:
 
 def test_training_has_a_row_a_seed_and_a_mean(table: Any) -> None:
     text = table.training_table(TRAINING)
-    assert "| 7 | 4.00 | 300.00 | 20.00 | 91.00 | 88.00 | 90.00 | 87.12 |" in text
+    assert "| 7 | 4.00 | 300.00 | 20.00 | 91.00 | 88.00 | 90.00 | 87.12 | 88.50 |" in text
     assert "| mean | 1.25 |" in text
 
 

@@ -113,8 +113,7 @@ def test_text_mode_transfer(read: Read, tmp_path: Path) -> None:
     path = tmp_path / "m"
     path.write_bytes(saved(path).replace(b"\r\n", b"\n"))
     assert message(read, path) == (
-        f"{path} is damaged: its first bytes were changed, perhaps by a transfer in text mode; "
-        "copy or train it again"
+        f"{path} is damaged: its first bytes were changed, perhaps by a transfer in text mode; copy or train it again"
     )
 
 
@@ -123,8 +122,7 @@ def test_newer_format(read: Read, tmp_path: Path) -> None:
     path = tmp_path / "m"
     path.write_bytes(sealed(2, b"a layout not known today", b""))
     assert message(read, path) == (
-        f"{path} has model format 2, and this treetune {treetune.__version__} reads up to format 1; "
-        "update treetune"
+        f"{path} has model format 2, and this treetune {treetune.__version__} reads up to format 1; update treetune"
     )
 
 
@@ -132,9 +130,7 @@ def test_unknown_kind_can_be_looked_at_but_not_loaded(tmp_path: Path) -> None:
     path = tmp_path / "m"
     saved(path)
     assert storage.inspect(path).kind == "stub"
-    assert (
-        message(storage.load, path) == f"{path} holds a model of the unknown kind 'stub'; known: transition"
-    )
+    assert message(storage.load, path) == f"{path} holds a model of the unknown kind 'stub'; known: transition"
 
 
 @both
@@ -142,9 +138,7 @@ def test_unknown_kind_can_be_looked_at_but_not_loaded(tmp_path: Path) -> None:
 def test_strange_header(read: Read, header: bytes, tmp_path: Path) -> None:
     path = tmp_path / "m"
     path.write_bytes(sealed(1, header, b""))
-    assert message(read, path) == (
-        f"{path} is damaged: its header is not that of a model; copy or train it again"
-    )
+    assert message(read, path) == (f"{path} is damaged: its header is not that of a model; copy or train it again")
 
 
 def test_weights_that_do_not_unpack(tmp_path: Path, stub_model: StubParser) -> None:
@@ -179,8 +173,7 @@ def test_truncated_in_the_header_and_in_the_weights(read: Read, tmp_path: Path) 
     header_end = 96 + int.from_bytes(data[16:24], "little")
     path.write_bytes(data[: header_end - 1])
     assert message(read, path) == (
-        f"{path} is truncated: expected at least {header_end} bytes, found {header_end - 1}; "
-        "copy or train it again"
+        f"{path} is truncated: expected at least {header_end} bytes, found {header_end - 1}; copy or train it again"
     )
     path.write_bytes(data[:-1])
     assert message(read, path) == (
@@ -230,9 +223,7 @@ def test_any_changed_byte_of_the_fixed_part_is_noticed(place: int, tmp_path: Pat
     message(storage.inspect, path)
 
 
-def test_a_file_that_cannot_be_written_is_refused_early(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_cannot_be_written_is_refused_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     missing = tmp_path / "none"
     assert message(storage.check_target, missing / "m") == (
         f"cannot write the model {missing / 'm'}: there is no folder {missing}; create it first"

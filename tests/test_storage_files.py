@@ -44,7 +44,7 @@ def test_the_header_says_everything(tmp_path: Path, stub_model: StubParser) -> N
     assert header.format == storage.FORMAT == 1
     assert header.treetune == treetune.__version__
     assert header.kind == "stub"
-    assert header.config == {"beam": 8, "features": "default", "projectivize": True, "labels": ["dep", "root"]}
+    assert header.config == {"beam": 8, "features": "default", "labels": ["dep", "root"]}
     assert header.labels == ("dep", "root")
     assert header.tensors == {"weights": {"dtype": "float32", "shape": [100]}}
     assert header.parameters == 100
@@ -94,9 +94,7 @@ def test_layout_is_the_documented_one(tmp_path: Path, stub_model: StubParser) ->
     ],
     ids=["transposed", "sliced", "empty", "scalar", "big-endian", "boolean"],
 )
-def test_arrays_of_every_layout_survive(
-    tmp_path: Path, stub_model: StubParser, array: np.ndarray[Any, Any]
-) -> None:
+def test_arrays_of_every_layout_survive(tmp_path: Path, stub_model: StubParser, array: np.ndarray[Any, Any]) -> None:
     stub_model.weights = array
     storage.save(stub_model, tmp_path / "m")
     loaded = storage.load(tmp_path / "m")
@@ -165,8 +163,5 @@ def test_a_failed_write_leaves_the_old_model(
 
 def test_looking_into_a_model_loads_no_kernels(tmp_path: Path) -> None:
     storage.save(trained(), tmp_path / "m")
-    code = (
-        "import sys; from treetune import storage; storage.inspect(sys.argv[1]); "
-        "sys.exit('numba' in sys.modules)"
-    )
+    code = "import sys; from treetune import storage; storage.inspect(sys.argv[1]); sys.exit('numba' in sys.modules)"
     subprocess.run([sys.executable, "-c", code, str(tmp_path / "m")], check=True)

@@ -75,6 +75,17 @@ def model_class(kind: str) -> type[Parser]:
     return cast(type[Parser], getattr(importlib.import_module(module), name))
 
 
+def resolve_update(name: str | None, *, beam: int) -> str:
+    """Return a known update, by default the one that suits the beam; another name is a `ConfigError`."""
+    from treetune.models.transition.learner import UPDATES, default_update
+
+    if name is None:
+        return default_update(beam)
+    if name not in UPDATES:
+        raise unknown_name("update", name, UPDATES)
+    return name
+
+
 def make_parser(kind: str, **options: Any) -> Parser:
     """Return an untrained parser; a wrong name or option is a `ConfigError`."""
     return cast("Callable[..., Parser]", model_class(kind))(**options)

@@ -125,9 +125,7 @@ def _header_bytes(kind: str, config: dict[str, Any], tensors: Tensors, info: dic
         "treetune": treetune.__version__,
         "kind": kind,
         "config": config,
-        "tensors": {
-            name: {"dtype": str(array.dtype), "shape": list(array.shape)} for name, array in tensors.items()
-        },
+        "tensors": {name: {"dtype": str(array.dtype), "shape": list(array.shape)} for name, array in tensors.items()},
         "info": info,
     }
     text = json.dumps(content, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -215,9 +213,7 @@ def _unpack(payload: bytes, path: str | Path) -> Tensors:
 
 
 def _truncated(path: str | Path, expected: str, found: int) -> ModelError:
-    return ModelError(
-        f"{path} is truncated: expected {expected} bytes, found {found}; copy or train it again"
-    )
+    return ModelError(f"{path} is truncated: expected {expected} bytes, found {found}; copy or train it again")
 
 
 def _damaged(path: str | Path, why: str) -> ModelError:

@@ -72,9 +72,7 @@ def test_wrong_usage_is_one_line(arguments: tuple[str, ...], message: str) -> No
         (KeyboardInterrupt(), 130, "interrupted"),
     ],
 )
-def test_errors_become_one_line(
-    error: BaseException, code: int, line: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_errors_become_one_line(error: BaseException, code: int, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*args: object, **options: object) -> None:
         raise error
 
@@ -116,9 +114,7 @@ def test_light_commands_load_no_kernels(tmp_path: Path) -> None:
 
 
 def test_as_a_process(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [*PYTHON, "info", str(tmp_path / "none")], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([*PYTHON, "info", str(tmp_path / "none")], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == f"error: cannot read the model {tmp_path / 'none'}: there is no such file\n"
     done = subprocess.run([*PYTHON, "--version"], capture_output=True, text=True, check=False)

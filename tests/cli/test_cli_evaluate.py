@@ -56,9 +56,7 @@ def test_punctuation_and_subtypes_change_the_scores(gold: Path, wrong: Path) -> 
 
 
 def test_tables_of_labels_and_lengths_on_request(gold: Path, wrong: Path) -> None:
-    plain, labels, lengths = (
-        run("evaluate", gold, wrong, *o).out for o in ((), ("--by-label",), ("--by-length",))
-    )
+    plain, labels, lengths = (run("evaluate", gold, wrong, *o).out for o in ((), ("--by-label",), ("--by-length",)))
     assert labels.startswith(plain.rstrip("\n"))
     assert lengths.startswith(plain.rstrip("\n"))
     assert "\nadvmod " in labels

@@ -19,8 +19,15 @@ def model(tmp_path: Path) -> Path:
     path = tmp_path / "m.treetune"
     info = {
         "licence": "CC BY-SA 4.0",
-        "scores": {"LAS": 0.875},
-        "training": {"seed": 5, "quick": True, "note": None, "files": [{"name": "a.conllu", "words": 9}]},
+        "scores": {"LAS": 0.87512345},
+        "training": {
+            "seed": 5,
+            "quick": True,
+            "note": None,
+            "files": [{"name": "a"}],
+            "few": [1, 2],
+            "many": list(range(99)),
+        },
     }
     storage.save(trained(), path, info)
     return path
@@ -37,11 +44,11 @@ def test_text(model: Path) -> None:
         "labels (2)": "dep root",
         "config.beam": "8",
         "config.features": "default",
-        "config.projectivize": "yes",
         "licence": "CC BY-SA 4.0",
-        "scores.LAS": "0.875",
-        "training.files.1.name": "a.conllu",
-        "training.files.1.words": "9",
+        "scores.LAS": "0.875123",
+        "training.few": "1 2",
+        "training.files": "(1 entries)",
+        "training.many": "(99 entries)",
         "training.note": "none",
         "training.quick": "yes",
         "training.seed": "5",
@@ -59,7 +66,7 @@ def test_json(model: Path) -> None:
         "file_size": model.stat().st_size,
         "parameters": 100,
         "labels": ["dep", "root"],
-        "config": {"beam": 8, "features": "default", "projectivize": True, "labels": ["dep", "root"]},
+        "config": {"beam": 8, "features": "default", "labels": ["dep", "root"]},
         "tensors": {"weights": {"dtype": "float32", "shape": [100]}},
         "info": storage.inspect(model).info,
     }

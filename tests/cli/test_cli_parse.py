@@ -68,9 +68,7 @@ def test_constrained_keeps_what_is_known(model: Path) -> None:
     assert column(result.out, 7) == [["nsubj", "dep", "advmod", "dep"], ["root", "punct"], ["root"]]
 
 
-def test_a_bad_constraint_names_the_sentence(
-    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bad_constraint_names_the_sentence(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(self: StubParser, length: int, k: int, fixed: object) -> list[object]:
         if length == 2:
             raise DataError("expected arcs that do not cross, found 1 over 2")
@@ -90,11 +88,7 @@ def test_a_bad_constraint_names_the_sentence(
 
 def test_beam_is_handed_to_the_parser(model: Path, source: Path) -> None:
     scores = [
-        [
-            line
-            for line in run("parse", model, source, "--k-best", 1, *beam).out.split("\n")
-            if "# score" in line
-        ]
+        [line for line in run("parse", model, source, "--k-best", 1, *beam).out.split("\n") if "# score" in line]
         for beam in ((), ("--beam", 3))
     ]
     assert scores == [["# score = 8.0"] * 3, ["# score = 3.0"] * 3]
@@ -129,9 +123,7 @@ def test_k_best_has_no_place_in_conllx(model: Path, source: Path, tmp_path: Path
     for options in (("--format", "conllx"), ("-o", tmp_path / "out.conll")):
         result = run("parse", model, source, "--k-best", 2, *options)
         assert result.code == 2
-        assert result.err == (
-            "error: --k-best writes ranks as comments, and CoNLL-X has none; write CoNLL-U instead\n"
-        )
+        assert result.err == ("error: --k-best writes ranks as comments, and CoNLL-X has none; write CoNLL-U instead\n")
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
@@ -279,9 +271,7 @@ def test_missing_files_and_folders(model: Path, source: Path, tmp_path: Path) ->
 def test_an_unknown_format_is_named_with_the_known_ones(model: Path, source: Path) -> None:
     result = run("parse", model, source, "--format", "conlu")
     assert result.code == 2
-    assert result.err == (
-        "error: unknown file format 'conlu'; known: conllu, conllx (did you mean 'conllu'?)\n"
-    )
+    assert result.err == ("error: unknown file format 'conlu'; known: conllu, conllx (did you mean 'conllu'?)\n")
 
 
 @pytest.mark.parametrize("option", ["--beam", "--k-best", "--threads"])

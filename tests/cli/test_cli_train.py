@@ -26,7 +26,7 @@ CALLS: list[dict[str, Any]] = []
 
 
 def learn(
-    parser: StubParser, treebank: Sequence[Example], *, dev: Sequence[Example] | None = None, **options: Any
+    parser: StubParser, treebank: Sequence[Example], *, dev: Sequence[Example] = (), **options: Any
 ) -> Iterator[Progress]:
     """Pretend to train: two records an epoch, the second epoch is the best."""
     CALLS.append(options)
@@ -37,7 +37,7 @@ def learn(
         for seen in (1, len(treebank)):
             last = seen == len(treebank)
             scores = None
-            if dev is not None and last:
+            if dev and last:
                 trees = parser.predict_batch([example.sentence for example in dev])
                 scores = evaluate(dev, trees)
             yield Progress(
@@ -50,7 +50,7 @@ def learn(
                 cpu_seconds=0.5,
                 is_epoch_end=last,
                 dev=scores,
-                best=last and dev is not None and epoch <= 2,
+                best=bool(last and dev and epoch <= 2),
             )
 
 
@@ -99,6 +99,7 @@ def test_what_the_model_says_about_its_training(treebank: Path) -> None:
             "epochs": 3,
             "best_epoch": 2,
             "update": "early",
+            "projectivize": True,
             "seed": 5,
             "train": file,
             "dev": file,
@@ -135,9 +136,7 @@ def test_quiet(treebank: Path) -> None:
 
 def test_a_terminal_sees_a_bar(treebank: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
-    result = run(
-        "train", treebank, "--parser", "stub", "--model", treebank.parent / "m", "--epochs", 2, terminal=True
-    )
+    result = run("train", treebank, "--parser", "stub", "--model", treebank.parent / "m", "--epochs", 2, terminal=True)
     assert "training" in result.err
     assert "words/s" in result.err
     assert "epoch 2/2" in result.err
@@ -148,7 +147,7 @@ def test_options_reach_the_trainer_and_the_parser(treebank: Path) -> None:
     train(
         treebank,
         *("--epochs", 3, "--update", "early", "--seed", 9, "--threads", 2),
-        *("--beam", 4, "--features", "hall2011", "--no-projectivize"),
+        *("--beam", 4, "--features", "hall2011", "--inputs", "UPOS, feats"),
     )
     assert CALLS == [
         {"epochs": 10, "update": "max-violation", "seed": 1, "threads": 1},
@@ -156,7 +155,7 @@ def test_options_reach_the_trainer_and_the_parser(treebank: Path) -> None:
     ]
     model = storage.load(treebank.parent / "m")
     assert isinstance(model, StubParser)
-    assert (model.beam, model.features, model.projectivize) == (4, "hall2011", False)
+    assert (model.beam, model.features, model.inputs) == (4, "hall2011", ("upos", "feats"))
 
 
 def test_same_training_same_bytes_in_any_folder(treebank: Path, tmp_path: Path) -> None:
@@ -173,13 +172,25 @@ def test_same_training_same_bytes_in_any_folder(treebank: Path, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--parser", "transitoin"), "unknown parser 'transitoin'; known: stub, transition (did you mean 'transition'?)"),
-        (("--update", "erly"), "unknown update 'erly'; known: dynamic, early, max-violation (did you mean 'early'?)"),
+        (
+            ("--parser", "transitoin"),
+            "unknown parser 'transitoin'; known: stub, transition (did you mean 'transition'?)",
+        ),
+        (
+            ("--update", "erly"),
+            "unknown update 'erly'; known: dynamic, early, max-violation (did you mean 'early'?)",
+        ),
+        (
+            ("--parser", "transition", "--features", "hall2012"),
+            "unknown feature set 'hall2012'; known: default, hall2011, zhang-nivre (did you mean 'hall2011'?)",
+        ),
+        (
+            ("--parser", "transition", "--inputs", "upos,xps"),
+            "unknown input column 'xps'; known: feats, upos, xpos (did you mean 'xpos'?)",
+        ),
     ],
 )
-def test_names_are_resolved_before_any_data_is_read(
-    treebank: Path, options: tuple[str, ...], message: str
-) -> None:
+def test_names_are_resolved_before_any_data_is_read(treebank: Path, options: tuple[str, ...], message: str) -> None:
     treebank.unlink()
     result = train(treebank, *options)
     assert (result.code, result.err) == (2, f"error: {message}\n")
@@ -207,9 +218,10 @@ def test_a_model_must_be_named(treebank: Path) -> None:
 
 def test_a_bad_target_is_refused_before_any_data_is_read(treebank: Path, tmp_path: Path) -> None:
     treebank.unlink()
-    result = run("train", treebank, "--parser", "stub", "--model", tmp_path / "none" / "m")
+    nowhere = tmp_path / "none" / "m"
+    result = run("train", treebank, "--parser", "stub", "--model", nowhere)
     assert result.code == 1
-    assert result.err.startswith(f"error: cannot write the model {tmp_path / 'none' / 'm'}: there is no folder")
+    assert result.err.startswith(f"error: cannot write the model {nowhere}: there is no folder")
     result = run("train", treebank, "--parser", "stub", "--model", tmp_path)
     assert result.code == 1
     assert result.err.startswith(f"error: cannot write the model {tmp_path}: it is a directory")
@@ -239,6 +251,22 @@ def test_lenient_skips_and_reports(treebank: Path, tmp_path: Path) -> None:
     assert result.code == 0
     assert result.err.startswith(f"{treebank}: skipped 1 of 4 sentences\n  1 for ")
     assert storage.inspect(tmp_path / "m").info["training"]["train"]["sentences"] == 3
+
+
+def test_without_projectivize_crossing_arcs_are_left_out(treebank: Path) -> None:
+    crossing = "".join(f"{word}\tw\t_\t_\t_\t_\t{head}\tdep\t_\t_\n" for word, head in ((1, 3), (2, 4), (3, 0), (4, 3)))
+    treebank.write_text(PLAIN + crossing + "\n")
+    lifted = train(treebank, "--epochs", 1)
+    assert lifted.err.startswith("epoch 1/1  updated on 2 of 4 sentences")
+    result = train(treebank, "--epochs", 1, "--no-projectivize")
+    assert result.err.startswith(
+        f"{treebank}: left out 1 of 4 sentences for crossing arcs\nepoch 1/1  updated on 2 of 3 sentences"
+    )
+    assert storage.inspect(treebank.parent / "m").info["training"]["projectivize"] is False
+    treebank.write_text(crossing)
+    result = train(treebank, "--no-projectivize")
+    assert result.code == 1
+    assert result.err == (f"error: {treebank}: every sentence has crossing arcs; train without --no-projectivize\n")
 
 
 @pytest.mark.parametrize("older", [None, b"older"])

@@ -209,9 +209,7 @@ def test_bytes_that_are_not_utf8_are_named(tmp_path: Path) -> None:
 def test_the_byte_is_counted_in_bytes(tmp_path: Path) -> None:
     path = tmp_path / "latin.conllu"
     path.write_bytes("# éé".encode() + b"\xff\n" + DOGS.encode())
-    with pytest.raises(
-        DataError, match=r":1: expected UTF-8 text, found the byte 0xff as byte 7 of the line$"
-    ):
+    with pytest.raises(DataError, match=r":1: expected UTF-8 text, found the byte 0xff as byte 7 of the line$"):
         list(read_conllu(path))
 
 
@@ -237,10 +235,7 @@ def test_partial_trees_still_are_parts_of_trees() -> None:
     assert message("_", 3, 2) == "line 2: column HEAD: expected a tree, found the cycle 2 → 3 → 2"
     assert message("_", 4, 2) == "line 2: column HEAD: expected a head from 0 to 3, found '4'"
     assert message(2, 1) == "line 1: column HEAD: expected one root, a word with head 0, found none"
-    assert (
-        message("_", 2)
-        == "line 2: column HEAD: expected the number of another word, found the word's own number 2"
-    )
+    assert message("_", 2) == "line 2: column HEAD: expected the number of another word, found the word's own number 2"
 
 
 def test_the_report_groups_and_counts() -> None:
@@ -278,9 +273,7 @@ def test_quick_and_slow_checks_agree_on_good_and_partial_sentences(example: Exam
 @settings(max_examples=300)
 def test_quick_and_slow_checks_agree_on_damaged_sentences(data: st.DataObject) -> None:
     text = data.draw(st.sampled_from([DOGS, FULL]))
-    piece = st.sampled_from(
-        ["\t", "\n", " ", "_", "0", "1", "2", "-", ".", "#", "\r", "\udc80", "x", "1\t", "\n2\t"]
-    )
+    piece = st.sampled_from(["\t", "\n", " ", "_", "0", "1", "2", "-", ".", "#", "\r", "\udc80", "x", "1\t", "\n2\t"])
     for _ in range(data.draw(st.integers(1, 3))):
         start = data.draw(st.integers(0, len(text)))
         end = min(len(text), start + data.draw(st.integers(0, 3)))

@@ -58,9 +58,7 @@ def test_suffixes_decide_the_compression(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".zst"])
-def test_the_same_text_gives_the_same_bytes(
-    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_same_text_gives_the_same_bytes(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written = []
     for time in (1e9, 2e9):
         monkeypatch.setattr("time.time", lambda time=time: time)
@@ -94,8 +92,7 @@ def test_damaged_files_are_refused_in_one_sentence(tmp_path: Path) -> None:
     }
     foreign = {
         "a.gz": "expected a sound gzip file, found a damaged one (Not a gzipped file (b'no'))",
-        "a.zst": "expected a sound zstd file, found a damaged one "
-        "(zstd decompressor error: Unknown frame descriptor)",
+        "a.zst": "expected a sound zstd file, found a damaged one (zstd decompressor error: Unknown frame descriptor)",
     }
     for name, data in packed.items():
         path = tmp_path / name

@@ -39,11 +39,7 @@ def plainly_projective(heads: tuple[int, ...]) -> bool:
 
 def plainly_tree(heads: tuple[int, ...]) -> bool:
     inside = all(0 <= head < len(heads) for head in heads[1:])
-    return (
-        inside
-        and heads.count(0) == 1
-        and all(ancestors(heads, word)[-1] == 0 for word in range(1, len(heads)))
-    )
+    return inside and heads.count(0) == 1 and all(ancestors(heads, word)[-1] == 0 for word in range(1, len(heads)))
 
 
 @given(st.integers(1, 7).flatmap(lambda n: st.lists(st.integers(-1, n + 1), min_size=n, max_size=n)))
@@ -127,9 +123,7 @@ def test_the_inverse_makes_a_tree_of_any_marked_labels(tree: Tree, data: st.Data
 
 
 # "A hearing is scheduled on the issue today": "issue" hangs on "hearing" across the verb.
-HEARING = Tree.of(
-    [2, 4, 4, 0, 7, 7, 2, 4], ["det", "nsubj:pass", "aux:pass", "root", "case", "det", "nmod", "obl"]
-)
+HEARING = Tree.of([2, 4, 4, 0, 7, 7, 2, 4], ["det", "nsubj:pass", "aux:pass", "root", "case", "det", "nmod", "obl"])
 
 
 def test_the_labels_of_both_schemes() -> None:
@@ -159,8 +153,7 @@ def plainly_lifted(tree: Tree) -> tuple[int, ...]:
         crossing = [
             (abs(head - word), word)
             for word, head in enumerate(heads)
-            if word
-            and any(head not in ancestors(heads, k) for k in range(min(word, head) + 1, max(word, head)))
+            if word and any(head not in ancestors(heads, k) for k in range(min(word, head) + 1, max(word, head)))
         ]
         if not crossing:
             return heads

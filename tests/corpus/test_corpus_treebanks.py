@@ -89,9 +89,7 @@ def test_round_trip_of_root_only_annotation(data_dir: Path) -> None:
         ("en_ewt-train", 288, 271, 281),
     ],
 )
-def test_crossing_arcs_survive_the_transform(
-    data_dir: Path, name: str, crossing: int, head: int, path: int
-) -> None:
+def test_crossing_arcs_survive_the_transform(data_dir: Path, name: str, crossing: int, head: int, path: int) -> None:
     gold = [example.gold for example in read_conllu(data_dir / "ud" / f"{name}.conllu")]
     trees = [tree for tree in gold if not is_projective(tree.heads)]
     assert len(trees) == crossing

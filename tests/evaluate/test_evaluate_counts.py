@@ -126,9 +126,7 @@ def test_trees_of_different_length_are_refused() -> None:
 )
 def test_punctuation_by_tag_else_by_unicode(form: str, upos: str, expected: bool) -> None:
     assert is_punctuation(form, upos) is expected
-    assert punctuation(Sentence.of(["x", form], upos=["X", upos])) == (
-        frozenset({2}) if expected else frozenset()
-    )
+    assert punctuation(Sentence.of(["x", form], upos=["X", upos])) == (frozenset({2}) if expected else frozenset())
 
 
 def test_strip_subtype() -> None:

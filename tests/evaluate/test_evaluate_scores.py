@@ -204,14 +204,11 @@ def test_predictions_may_be_examples_and_streams() -> None:
         (
             GOLD,
             [example("She reads her book", [2, 0, 4, 2])],
-            "sentence 1: expected 5 words, as in gold, found 4; "
-            "score predictions for the same words in the same order",
+            "sentence 1: expected 5 words, as in gold, found 4; score predictions for the same words in the same order",
         ),
     ],
 )
-def test_different_sentences_are_refused(
-    gold: list[Example], predicted: list[Tree | Example], message: str
-) -> None:
+def test_different_sentences_are_refused(gold: list[Example], predicted: list[Tree | Example], message: str) -> None:
     with pytest.raises(DataError) as caught:
         evaluate(gold, predicted)
     assert str(caught.value) == message

@@ -142,9 +142,7 @@ def test_resampling_matches_a_plain_loop() -> None:
     first, second = _systems(20)
     draws = np.random.default_rng(3).integers(0, 20, size=(200, 20))
     for name, metric in METRICS.items():
-        a, b = (
-            np.array([metric.score([s.per_sentence[i] for i in r]) for r in draws]) for s in (first, second)
-        )
+        a, b = (np.array([metric.score([s.per_sentence[i] for i in r]) for r in draws]) for s in (first, second))
         one = bootstrap_interval(first.per_sentence, name, samples=200, seed=3)
         assert one.score == first[name]
         assert (one.low, one.high) == pytest.approx(tuple(np.quantile(a, (0.025, 0.975))), abs=1e-12)
@@ -203,9 +201,7 @@ def test_compare_runs_both_tests() -> None:
     worse, better = _systems()
     tested = compare(worse, better, samples=300)
     assert tuple(tested) == COMPARED
-    assert tested["LAS"].bootstrap == paired_bootstrap(
-        worse.per_sentence, better.per_sentence, "LAS", samples=300
-    )
+    assert tested["LAS"].bootstrap == paired_bootstrap(worse.per_sentence, better.per_sentence, "LAS", samples=300)
     assert tested["LAS"].mcnemar == mcnemar(worse.right("LAS"), better.right("LAS"))
     assert tested["CLAS"].mcnemar is None
     assert tested["LAS"].signature == worse.signature("LAS")
@@ -240,12 +236,9 @@ def test_compare_refuses_what_is_not_comparable() -> None:
         assert str(config.value) == message
     with pytest.raises(DataError) as data:
         compare(scores, evaluate(gold[:1], gold[:1]))
-    assert str(data.value) == (
-        "cannot compare scores of 2 and 1 sentences; score both systems against the same gold"
-    )
+    assert str(data.value) == ("cannot compare scores of 2 and 1 sentences; score both systems against the same gold")
     with pytest.raises(DataError) as data:
         compare(scores, evaluate(other, other))
     assert str(data.value) == (
-        "sentence 2: the two systems were not scored against the same gold tree; "
-        "score both against the same gold"
+        "sentence 2: the two systems were not scored against the same gold tree; score both against the same gold"
     )

@@ -150,9 +150,7 @@ def test_bad_arguments_are_refused(count: int, kinds: tuple[str, ...], message: 
 def test_running_out_of_sentences_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("treetune.sample.sentences.LONGEST", 2)
     monkeypatch.setattr("treetune.sample.sentences._PATIENCE", 60)
-    with pytest.raises(
-        ConfigError, match=r"^no new imperative sentence in 60 tries after \d+; ask for fewer$"
-    ):
+    with pytest.raises(ConfigError, match=r"^no new imperative sentence in 60 tries after \d+; ask for fewer$"):
         generate(500, kinds=("imperative",))
 
 

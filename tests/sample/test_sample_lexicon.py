@@ -75,9 +75,7 @@ def test_the_verb_goes_before_a_noun_that_would_also_take_the_phrase() -> None:
 
 def test_irregular_and_regular_verbs() -> None:
     verbs = {verb.lemma: verb for verb in LEXICON.verbs}
-    parts = {
-        name: (verbs[name].past, verbs[name].participle, verbs[name].ing) for name in ("eat", "put", "fix")
-    }
+    parts = {name: (verbs[name].past, verbs[name].participle, verbs[name].ing) for name in ("eat", "put", "fix")}
     assert parts == {
         "eat": ("ate", "eaten", "eating"),
         "put": ("put", "put", "putting"),

@@ -19,15 +19,14 @@ from treetune.cli.parse import parse
 from treetune.cli.train import train
 from treetune.errors import ConfigError, TreetuneError
 
-EXIT_CODES = (
-    "Exit codes: 0 done; 1 a problem with data, a model or a file; 2 wrong usage; 130 interrupted by Ctrl-C."
-)
+EXIT_CODES = "Exit codes: 0 done; 1 a problem with data, a model or a file; 2 wrong usage; 130 interrupted by Ctrl-C."
 
 app = typer.Typer(
     name="treetune",
     help="Train dependency parsers, parse with them and score them.",
     epilog=EXIT_CODES,
     add_completion=False,
+    pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (train, parse, evaluate, info, demo):

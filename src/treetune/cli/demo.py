@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from treetune.build import Parser, make_parser
 from treetune.cli.console import Interrupted, progress_bar, write, write_json
 from treetune.cli.drawing import draw_tree
 from treetune.cli.steps import SHOWN, epoch_ends
@@ -30,7 +29,7 @@ def demo(
     json: Annotated[bool, typer.Option("--json", help="Write the scores as JSON.")] = False,
 ) -> None:
     """Train on sentences made by a grammar and show what the parser has learned, in about a minute."""
-    from treetune.sample.generate import treebank
+    from treetune.sample import treebank
 
     data = treebank(
         train=SIZES[-1], dev=0, test=TESTED, seed=seed, kinds=("declarative", "yes-no", "declarative", "wh")
@@ -67,46 +66,47 @@ def _by_kind(examples: Sequence[Example]) -> dict[str, list[Example]]:
 
 def _run(train: list[Example], tests: dict[str, list[Example]], *, seed: int, quiet: bool) -> _Run:
     from treetune.learning.trainer import train as train_steps
+    from treetune.models.transition.parser import TransitionParser
 
-    parser = make_parser("transition", beam=BEAM)
+    parser = TransitionParser(beam=BEAM)
     description = f"training on {len(train):,} sentences"
     with progress_bar(description, total=EPOCHS * len(train), quiet=quiet) as advance:
         for _ in epoch_ends(train_steps(parser, train, epochs=EPOCHS, seed=seed), advance):
             pass
-    trees = {kind: _predict(parser, examples) for kind, examples in tests.items()}
+    trees = {kind: parser.predict_batch([example.sentence for example in examples]) for kind, examples in tests.items()}
     return _Run(len(train), trees, {kind: score(tests[kind], trees[kind]) for kind in tests})
-
-
-def _predict(parser: Parser, examples: list[Example]) -> list[Tree]:
-    return parser.predict_batch([example.sentence for example in examples])
 
 
 def _text(runs: list[_Run], tests: dict[str, list[Example]]) -> str:
     counts = " and ".join(f"{len(examples)} {kind}" for kind, examples in tests.items())
-    header = ["sentences learned from", *(f"{kind} {name}" for kind in tests for name in SHOWN)]
     rows = [
-        [f"{run.size:,}", *(percent(run.scores[kind][name]) for kind in tests for name in SHOWN)]
-        for run in runs
+        (f"{run.size:,} sentences", kind, *(percent(scores[name]) for name in SHOWN))
+        for kind in tests
+        for run, scores in ((run, run.scores[kind]) for run in runs)
     ]
-    lines = [f"English made by a grammar; scores on {counts}, none of them learned from.", ""]
-    lines.append(format_table(header, rows, left=()))
-    return "\n".join([*lines, "", *_before_and_after(runs[0], runs[-1], tests["questions"])])
+    table = format_table(("learned from", "scored on", *SHOWN), rows, left=(0, 1))
+    head = f"English made by a grammar; scores on {counts}, none of them learned from."
+    return "\n".join([head, "", table, *_before_and_after(runs[0], runs[-1], tests["questions"])])
 
 
 def _before_and_after(first: _Run, last: _Run, questions: list[Example]) -> list[str]:
-    """Draw the first question that the last parser has right and the first one has not."""
+    """Draw a question that the last parser has right: the one that the first parser has most wrong."""
     answers = zip(questions, first.trees["questions"], last.trees["questions"], strict=True)
-    for example, before, after in answers:
-        if before != example.gold == after:
-            wrong = _wrong(example.gold, before)
-            return [
-                f"After {first.size:,} sentences ({len(wrong)} wrong, marked *):",
-                draw_tree(example.sentence, before, marked=wrong),
-                "",
-                f"After {last.size:,} sentences (as it should be):",
-                draw_tree(example.sentence, after),
-            ]
-    return []
+    learned = [(example, before) for example, before, after in answers if before != after == example.gold]
+    if not learned:
+        return []
+    example, before = max(learned, key=lambda pair: len(_wrong(pair[0].gold, pair[1])))
+    wrong = _wrong(example.gold, before)
+    return [
+        "",
+        " ".join(example.sentence.words),
+        "",
+        f"after {first.size:,} sentences ({len(wrong)} words wrong, marked *):",
+        draw_tree(example.sentence, before, marked=wrong),
+        "",
+        f"after {last.size:,} sentences (as it should be):",
+        draw_tree(example.sentence, example.gold),
+    ]
 
 
 def _wrong(gold: Tree, found: Tree) -> frozenset[int]:

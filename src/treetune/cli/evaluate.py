@@ -24,9 +24,7 @@ def evaluate(
         str | None, typer.Argument(metavar="[OTHER]", help="A second system, to compare with the first.")
     ] = None,
     punct: Annotated[bool, typer.Option("--punct/--no-punct", help="Count punctuation or not.")] = True,
-    subtypes: Annotated[
-        bool, typer.Option("--subtypes/--no-subtypes", help="Tell nmod:poss from nmod or not.")
-    ] = True,
+    subtypes: Annotated[bool, typer.Option("--subtypes/--no-subtypes", help="Tell nmod:poss from nmod or not.")] = True,
     by_label: Annotated[bool, typer.Option("--by-label", help="Add a table of labels.")] = False,
     by_length: Annotated[bool, typer.Option("--by-length", help="Add a table of arc lengths.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
@@ -84,7 +82,5 @@ def _text(systems: dict[str, Scores], *, by_label: bool, by_length: bool) -> str
         if by_length:
             parts.append(format_lengths(scores))
     if "other" in systems:
-        parts.append(
-            "== a = PREDICTED, b = OTHER\n" + format_comparison(systems["predicted"], systems["other"])
-        )
+        parts.append("== a = PREDICTED, b = OTHER\n" + format_comparison(systems["predicted"], systems["other"]))
     return "\n\n".join(parts)

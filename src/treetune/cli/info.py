@@ -9,6 +9,8 @@ import typer
 from treetune.cli.console import write, write_json
 from treetune.storage import Header, inspect
 
+LONGEST_LIST = 12
+
 
 def info(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
@@ -46,23 +48,23 @@ def _rows(header: Header) -> list[tuple[str, str]]:
         (f"labels ({len(header.labels)})", " ".join(header.labels)),
     ]
     config = {key: value for key, value in header.config.items() if key != "labels"}
-    return [*rows, *_flat("config", config), *_flat("", header.info)]
+    return [*rows, *_flat("", header.info), *_flat("config", config)]
 
 
 def _flat(prefix: str, content: Any) -> list[tuple[str, str]]:
     """Turn nested content into rows named by their path: ``training.seed``."""
-    if isinstance(content, dict):
-        parts = content.items()
-    elif isinstance(content, list) and any(isinstance(item, dict | list) for item in content):
-        parts = {str(number): item for number, item in enumerate(content, start=1)}.items()
-    else:
+    if not isinstance(content, dict):
         return [(prefix, _text(content))]
-    return [row for key, value in parts for row in _flat(f"{prefix}.{key}" if prefix else key, value)]
+    return [row for key, value in content.items() for row in _flat(f"{prefix}.{key}" if prefix else key, value)]
 
 
 def _text(value: Any) -> str:
     if isinstance(value, list):
-        return " ".join(map(_text, value))
+        # A vocabulary is for --json.
+        long = len(value) > LONGEST_LIST or any(isinstance(item, dict | list) for item in value)
+        return f"({len(value):,} entries)" if long else " ".join(map(_text, value))
     if value is None:
         return "none"
+    if isinstance(value, float):
+        return f"{value:.6g}"
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)

@@ -102,9 +102,7 @@ class _Job:
         if self.k_best is None:
             trees = self.parser.predict_batch(sentences, threads=self.threads, constraints=constraints)
             return map(Example, sentences, trees)
-        lists = self.parser.k_best_batch(
-            sentences, self.k_best, threads=self.threads, constraints=constraints
-        )
+        lists = self.parser.k_best_batch(sentences, self.k_best, threads=self.threads, constraints=constraints)
         return (
             Example(_ranked(sentence, rank, candidate.score), candidate.output)
             for sentence, candidates in zip(sentences, lists, strict=True)
@@ -115,10 +113,12 @@ class _Job:
         """Return the error with the sentence it is about, found by parsing the chunk one by one."""
         for number, example in enumerate(chunk, start=self.sentences + 1):
             try:
-                self._parse([example])
+                # Alone and without comments, so that the parser has no other name for it.
+                self._parse([replace(example, sentence=replace(example.sentence, comments=()))])
             except DataError as found:
+                problem = found.problem.removeprefix("sentence 1: ")
                 place = name_sentence(number, example.sentence)
-                return DataError(f"{place}: {found}", path=display_name(self.source))
+                return DataError(f"{place}: {problem}", path=display_name(self.source))
         return error
 
     def summary(self, seconds: float) -> str:

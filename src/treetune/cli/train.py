@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from treetune.build import make_parser
+from treetune.build import make_parser, resolve_update
 from treetune.cli.console import Interrupted, note, progress_bar, write_json
 from treetune.cli.steps import epoch_ends, epoch_line
 from treetune.corpus.faults import SkipReport
+from treetune.corpus.projectivity import is_projective
 from treetune.corpus.sentence import Example
 from treetune.corpus.treebank import read_trees
 from treetune.errors import DataError
@@ -22,12 +23,11 @@ from treetune.storage import check_target, save
 if TYPE_CHECKING:
     from treetune.evaluate.scores import Scores
     from treetune.learning.progress import Progress
+    from treetune.models.transition.parser import TransitionParser
 
 
 def train(
-    treebank: Annotated[
-        str, typer.Argument(metavar="TRAIN", help="Trees to learn from, CoNLL-U or CoNLL-X.")
-    ],
+    treebank: Annotated[str, typer.Argument(metavar="TRAIN", help="Trees to learn from, CoNLL-U or CoNLL-X.")],
     model: Annotated[str, typer.Option("--model", metavar="OUT", help="Where to write the model.")],
     dev: Annotated[
         str | None, typer.Option("--dev", metavar="DEV", help="Trees by which the best epoch is chosen.")
@@ -36,6 +36,9 @@ def train(
     beam: Annotated[int, typer.Option(min=1, help="Width of the search; 1 is greedy.")] = 8,
     epochs: Annotated[int, typer.Option(min=1, help="How often to go through TRAIN.")] = 10,
     features: Annotated[str, typer.Option(help="The set of feature templates.")] = "default",
+    inputs: Annotated[
+        str, typer.Option(metavar="COLUMNS", help="Tag columns the parser may look at, where TRAIN has them.")
+    ] = "upos,xpos,feats",
     update: Annotated[
         str | None,
         typer.Option(help="max-violation, early or dynamic; default: dynamic at beam 1, else max-violation."),
@@ -56,25 +59,29 @@ def train(
 ) -> None:
     """Train a parser; OUT appears, or is replaced, only when training is complete."""
     # Whatever can be wrong about the options is found before any data is read.
-    learner = make_parser(parser, beam=beam, features=features, projectivize=projectivize)
+    columns = tuple(name.strip().lower() for name in inputs.split(",") if name.strip())
+    learner = make_parser(parser, beam=beam, features=features, inputs=columns)
+    rule = resolve_update(update, beam=beam)
     check_target(model)
     examples = _read(treebank, lenient=lenient, quiet=quiet)
-    held_out = _read(dev, lenient=lenient, quiet=quiet) if dev is not None else None
+    held_out = _read(dev, lenient=lenient, quiet=quiet) if dev is not None else []
+    learned = examples if projectivize else _projective(examples, path=treebank, quiet=quiet)
     from treetune.learning.trainer import train as train_steps
 
-    steps = train_steps(
-        learner, examples, dev=held_out, epochs=epochs, update=update, seed=seed, threads=threads
-    )
+    # So far the trainer knows one kind of parser.
+    known = cast("TransitionParser", learner)
+    steps = train_steps(known, learned, dev=held_out, epochs=epochs, update=rule, seed=seed, threads=threads)
     try:
-        ends = _follow(steps, total=len(examples) * epochs, quiet=quiet)
+        ends = _follow(steps, total=len(learned) * epochs, quiet=quiet)
     except KeyboardInterrupt:
         raise Interrupted(f"{model} was not written") from None
     best = _best(ends)
-    training: dict[str, Any] = {"epochs": epochs, "best_epoch": best.epoch, "update": update, "seed": seed}
-    training["train"] = _described(treebank, examples)
-    info: dict[str, Any] = {"training": training}
-    if dev is not None and held_out is not None and best.dev is not None:
-        training["dev"] = _described(dev, held_out)
+    training = {"epochs": epochs, "best_epoch": best.epoch, "update": rule, "seed": seed}
+    files = {"train": _described(treebank, examples)}
+    if dev is not None:
+        files["dev"] = _described(dev, held_out)
+    info: dict[str, Any] = {"training": {**training, "projectivize": projectivize, **files}}
+    if best.dev is not None:
         info["scores"] = {"dev": _numbers(best.dev), "signature": best.dev.signature("*")}
     if licence is not None:
         info["licence"] = licence
@@ -92,6 +99,16 @@ def _read(path: str, *, lenient: bool, quiet: bool) -> list[Example]:
     if not examples:
         raise DataError("expected at least one sentence, found none", path=path)
     return examples
+
+
+def _projective(examples: list[Example], *, path: str, quiet: bool) -> list[Example]:
+    kept = [example for example in examples if is_projective(example.gold.heads)]
+    if not kept:
+        raise DataError("every sentence has crossing arcs; train without --no-projectivize", path=path)
+    if len(kept) < len(examples):
+        left_out = len(examples) - len(kept)
+        note(f"{path}: left out {left_out:,} of {len(examples):,} sentences for crossing arcs", quiet=quiet)
+    return kept
 
 
 def _follow(steps: Iterable[Progress], *, total: int, quiet: bool) -> list[Progress]:

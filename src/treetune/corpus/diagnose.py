@@ -160,9 +160,7 @@ def _head_problem(head: str, *, word: str, size: int, partial: bool) -> str | No
     if head == ABSENT:
         if partial:
             return None
-        return (
-            f"expected a head from 0 to {size}, found {ABSENT!r}; only partial trees may have unknown heads"
-        )
+        return f"expected a head from 0 to {size}, found {ABSENT!r}; only partial trees may have unknown heads"
     if not _HEAD.fullmatch(head) or int(head) > size:
         return f"expected a head from 0 to {size}, found {_shown(head)}"
     if head == word:

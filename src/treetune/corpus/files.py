@@ -39,9 +39,7 @@ def read_chunks(path: StrPath) -> Iterator[bytes]:
         yield from _pieces(sys.stdin.buffer)
         return
     if "\n" in name:
-        raise DataError(
-            "expected the path of a file, found text with line breaks; pass its lines, text.split('\\n')"
-        )
+        raise DataError("expected the path of a file, found text with line breaks; pass its lines, text.split('\\n')")
     try:
         with Path(name).open("rb") as raw:
             yield from _decompressed(name, raw)

@@ -87,9 +87,7 @@ class Numbering:
 
     def _take_range(self, first: int, last: int, name: str) -> str | None:
         if first != self.words + 1 or self.range_open:
-            return (
-                f"expected a range before its first word, once, found {name!r} before word {self.words + 1}"
-            )
+            return f"expected a range before its first word, once, found {name!r} before word {self.words + 1}"
         if last < first:
             return f"expected a range that does not run backwards, found {name!r}"
         if first <= self.range_end:

@@ -156,9 +156,6 @@ def _below(
     level = [top]
     while level:
         level = [
-            child
-            for word in level
-            for child in children[word]
-            if child != without and (only is None or child in only)
+            child for word in level for child in children[word] if child != without and (only is None or child in only)
         ]
         yield from level

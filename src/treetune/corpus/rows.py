@@ -57,9 +57,7 @@ def _rows(columns: Columns, layout: Layout) -> list[str]:
     try:
         rows = list(map("\t".join, zip(*columns, strict=True)))[1:]
     except ValueError as error:
-        lengths = ", ".join(
-            f"{name} {len(column)}" for name, column in zip(layout.columns, columns, strict=True)
-        )
+        lengths = ", ".join(f"{name} {len(column)}" for name, column in zip(layout.columns, columns, strict=True))
         raise DataError(f"expected columns of the same length, found {lengths}") from error
     text = "\n".join(rows)
     tabs, breaks = text.count("\t"), text.count("\n")
@@ -87,9 +85,7 @@ def write_table(
     return _write(examples, target, form)
 
 
-def _write(
-    examples: Iterable[Example], stream: TextIO, form: Callable[[Sentence, Tree, Enhanced | None], str]
-) -> int:
+def _write(examples: Iterable[Example], stream: TextIO, form: Callable[[Sentence, Tree, Enhanced | None], str]) -> int:
     count = 0
     for example in examples:
         try:
@@ -118,9 +114,7 @@ def _with_special(rows: list[str], sentence: Sentence, enhanced: Enhanced | None
         lines.extend(after.get(word, ()))
     special = len(sentence.multiword) + len(empty_nodes)
     if len(lines) != len(rows) + special or "\n".join(lines).count("\t") != len(lines) * (WIDTH - 1):
-        raise DataError(
-            "expected each multiword token and empty node once, on a line of ten columns beside a word"
-        )
+        raise DataError("expected each multiword token and empty node once, on a line of ten columns beside a word")
     return lines
 
 

@@ -62,8 +62,7 @@ def _check_comparable(a: Scores, b: Scores) -> None:
         first, second = getattr(a, option), getattr(b, option)
         if first != second:
             raise ConfigError(
-                f"cannot compare scores with {option}={first} and {option}={second}; "
-                "score both with the same options"
+                f"cannot compare scores with {option}={first} and {option}={second}; score both with the same options"
             )
     if len(a.per_sentence) != len(b.per_sentence):
         raise DataError(

@@ -69,9 +69,7 @@ _TABLE = (
     Metric("root", "root accuracy", lambda c: c.right_root_sentences, lambda c: c.rooted_sentences),
     Metric("root_F1", "root F1", lambda c: 2 * c.right_roots, lambda c: c.gold_roots + c.predicted_roots),
     Metric("UCM", "complete match, heads", lambda c: c.complete_heads, lambda c: c.scored_sentences),
-    Metric(
-        "LCM", "complete match, heads and labels", lambda c: c.complete_arcs, lambda c: c.labelled_sentences
-    ),
+    Metric("LCM", "complete match, heads and labels", lambda c: c.complete_arcs, lambda c: c.labelled_sentences),
     Metric("UALS", "arc-length score, corpus", lambda c: c.right_length, lambda c: c.length),
     Metric(
         "LALS",

@@ -8,9 +8,7 @@ from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import DataError
 
 
-def pair_sentences(
-    gold: Iterable[Example], predicted: Iterable[Tree | Example]
-) -> Iterator[tuple[Example, Tree]]:
+def pair_sentences(gold: Iterable[Example], predicted: Iterable[Tree | Example]) -> Iterator[tuple[Example, Tree]]:
     """Yield each gold example with the predicted tree of the same sentence.
 
     Raises:

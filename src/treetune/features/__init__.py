@@ -1,0 +1,1 @@
+"""Sentences to numbers: columns, feature templates, hashing."""

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treetune.corpus.sentence import ABSENT, ROOT, Sentence
-from treetune.errors import ConfigError
 
 NOTHING, ROOT_ID, UNSEEN = 0, 1, 2
 FIRST_ID = 3
@@ -69,21 +68,16 @@ class Encoder:
         self._form_table = []
 
     @classmethod
-    def learn(
-        cls, sentences: Iterable[Sentence], *, inputs: Sequence[str] = INPUTS, min_count: int = 2
-    ) -> Encoder:
+    def learn(cls, sentences: Iterable[Sentence], *, inputs: Sequence[str] = INPUTS, min_count: int = 2) -> Encoder:
         """Collect the values of a treebank; words seen less than `min_count` times are left unseen."""
-        for name in inputs:
-            if name not in INPUTS:
-                raise ConfigError(f"unknown input column {name!r}; known: {', '.join(INPUTS)}")
         forms: Counter[str] = Counter()
         tags: dict[str, Counter[str]] = {name: Counter() for name in inputs}
-        joint: Counter[str] = Counter()
+        pairs: Counter[tuple[str, str]] = Counter()
         for sentence in sentences:
             forms.update(sentence.forms[1:])
             for name in inputs:
                 tags[name].update(getattr(sentence, name)[1:])
-            joint.update(_joint_tags(sentence, inputs)[1:])
+            pairs.update(zip(sentence.upos[1:], sentence.xpos[1:], strict=True))
         present = tuple(name for name in inputs if set(tags[name]) - {ABSENT})
         words: Counter[str] = Counter()
         derived: dict[str, Counter[str]] = {column: Counter() for column in WORD_COLUMNS[1:]}
@@ -97,7 +91,7 @@ class Encoder:
         for name in present:
             values[name[0]] = _frequent(tags[name], 1)
         if {"upos", "xpos"} & set(present):
-            values["t"] = _frequent(joint, 1)
+            values["t"] = _frequent(_joint_counts(pairs, present), 1)
         return cls(present, values)
 
     @property
@@ -166,7 +160,19 @@ def _joint_tags(sentence: Sentence, inputs: Sequence[str]) -> Sequence[str]:
         return sentence.xpos
     if "xpos" not in inputs:
         return sentence.upos
-    return [f"{coarse}+{fine}" for coarse, fine in zip(sentence.upos, sentence.xpos, strict=True)]
+    return [_joint_tag(coarse, fine) for coarse, fine in zip(sentence.upos, sentence.xpos, strict=True)]
+
+
+def _joint_tag(coarse: str, fine: str) -> str:
+    return f"{coarse}+{fine}"
+
+
+def _joint_counts(pairs: Counter[tuple[str, str]], inputs: Sequence[str]) -> Counter[str]:
+    joint: Counter[str] = Counter()
+    for (coarse, fine), count in pairs.items():
+        tag = fine if "upos" not in inputs else coarse if "xpos" not in inputs else _joint_tag(coarse, fine)
+        joint[tag] += count
+    return joint
 
 
 def _frequent(counts: Counter[str], least: int) -> list[str]:

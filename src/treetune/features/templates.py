@@ -62,6 +62,8 @@ def load_templates(name: str) -> TemplateSet:
             text = Path(name).read_text(encoding="utf-8")
         except OSError as error:
             raise ConfigError(f"cannot read the feature templates {name}: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise ConfigError(f"cannot read the feature templates {name}: not UTF-8 text") from None
         return parse_templates(text.splitlines(), source=name)
     if name not in known_sets():
         raise unknown_name("feature set", name, known_sets())

@@ -1,0 +1,1 @@
+"""How weights move: which example when."""

@@ -1,25 +1,27 @@
-"""Train a parser on a treebank, epoch by epoch, as a generator of progress reports."""
+"""Train a model on gold examples, epoch by epoch, as a generator of progress reports."""
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from treetune.corpus.sentence import Example
+from treetune.corpus.sentence import Example, Tree
 from treetune.errors import ConfigError
 from treetune.evaluate.scores import Scores, evaluate
 from treetune.learning.progress import Progress
-from treetune.models.transition.learner import TransitionLearner
-from treetune.models.transition.parser import TransitionParser
+from treetune.models.base import Learner, Model
 
 # A report is made after this many sentences.
 REPORT_EVERY = 256
 
 
 def train(
-    parser: TransitionParser,
+    model: Model[Tree],
     treebank: Sequence[Example],
     *,
     dev: Sequence[Example] = (),
@@ -28,15 +30,15 @@ def train(
     seed: int = 0,
     threads: int = 1,
 ) -> Iterator[Progress]:
-    """Train `parser` on `treebank` and yield progress; consume it all, or the parser stays as it was.
+    """Train `model` on `treebank` and yield progress; consume it all, or the model stays as it was.
 
     Args:
-        parser: Is given the averaged weights of the epoch with the best labelled attachment score on `dev`,
+        model: Is given the averaged weights of the epoch with the best labelled attachment score on `dev`,
             of the last epoch without `dev`.
         treebank: Complete trees; non-projective ones are lifted.
         dev: Examples to choose the best epoch by.
         epochs: How many times to go through the treebank.
-        update: "max-violation", "early" or "dynamic"; by default what suits the beam.
+        update: For a transition parser "max-violation", "early" or "dynamic"; by default what suits the beam.
         seed: Orders the sentences; the same seed gives the same weights.
         threads: For parsing `dev` only; the result does not depend on it.
     """
@@ -44,58 +46,47 @@ def train(
         raise ConfigError(f"epochs must be at least 1, found {epochs}")
     if seed < 0:
         raise ConfigError(f"seed must be at least 0, found {seed}")
-    learner = TransitionLearner(parser, treebank, update=update, seed=seed)
-    return _epochs(parser, learner, dev, epochs=epochs, seed=seed, threads=threads)
+    if threads < 1:
+        raise ConfigError(f"threads must be at least 1, found {threads}")
+    learner = model.learner(treebank, update=update, seed=seed)
+    return _epochs(model, learner, dev, epochs=epochs, seed=seed, threads=threads)
 
 
 def _epochs(
-    parser: TransitionParser,
-    learner: TransitionLearner,
-    dev: Sequence[Example],
-    *,
-    epochs: int,
-    seed: int,
-    threads: int,
+    model: Model[Tree], learner: Learner, dev: Sequence[Example], *, epochs: int, seed: int, threads: int
 ) -> Iterator[Progress]:
     shuffle = np.random.default_rng(seed)
-    best_las = -1.0
-    best_weights = None
-    candidate = TransitionParser(parser.config)
+    best_las, best_weights = -1.0, None
     for epoch in range(1, epochs + 1):
         report = Progress(epoch, epochs, 0, len(learner), 0, 0, 0.0)
-        for report in _one_epoch(learner, shuffle, epoch, epochs):
+        for step in _one_epoch(learner, shuffle.permutation(len(learner)), report):
+            report = step
             yield report
-        weights = learner.freeze() if dev or epoch == epochs else None
         scores, is_best = None, False
-        if weights is not None and dev:
-            candidate.fit(learner.grammar, weights)
-            scores = _score(candidate, dev, threads)
+        if dev:
+            weights = learner.snapshot()
+            trial = copy.copy(model)
+            learner.install(trial, weights)
+            scores = _score(trial, dev, threads)
             is_best = scores.las > best_las
-        if weights is not None and (is_best or best_weights is None):
-            best_weights = weights
-            best_las = scores.las if scores else best_las
-        if epoch == epochs and best_weights is not None:
-            parser.fit(learner.grammar, best_weights)
-        yield Progress(
-            epoch, epochs, report.seen, report.total, report.updated, report.words, report.cpu_seconds,
-            is_epoch_end=True, dev=scores, best=is_best,
-        )  # fmt: skip
+            if is_best:
+                best_las, best_weights = scores.las, weights
+        if epoch == epochs:
+            learner.install(model, best_weights if dev else learner.snapshot())
+        yield replace(report, is_epoch_end=True, dev=scores, best=is_best)
 
 
-def _one_epoch(
-    learner: TransitionLearner, shuffle: np.random.Generator, epoch: int, epochs: int
-) -> Iterator[Progress]:
-    order = shuffle.permutation(len(learner))
+def _one_epoch(learner: Learner, order: NDArray[np.int64], start: Progress) -> Iterator[Progress]:
     updated = words = 0
-    start = time.process_time()
+    started = time.process_time()
     for first in range(0, len(order), REPORT_EVERY):
         part = order[first : first + REPORT_EVERY]
         updated += learner.learn(part)
         words += learner.words(part)
-        seen = first + len(part)
-        yield Progress(epoch, epochs, seen, len(order), updated, words, time.process_time() - start)
+        seconds = time.process_time() - started
+        yield replace(start, seen=first + len(part), updated=updated, words=words, cpu_seconds=seconds)
 
 
-def _score(parser: TransitionParser, dev: Sequence[Example], threads: int) -> Scores:
-    trees = parser.predict_batch([example.sentence for example in dev], threads=threads)
+def _score(model: Model[Tree], dev: Sequence[Example], threads: int) -> Scores:
+    trees = model.predict_batch([example.sentence for example in dev], threads=threads)
     return evaluate(dev, trees)

@@ -1,0 +1,1 @@
+"""Scoring and search behind one contract; see `base`."""

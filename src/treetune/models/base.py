@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from treetune.corpus.sentence import Sentence
+from treetune.corpus.sentence import Example, Sentence
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Output = TypeVar("Output")
 
@@ -22,6 +26,35 @@ class Candidate(Generic[Output]):
     output: Output
     score: float
     derivation: tuple[int, ...] = ()
+
+
+class Learner(Protocol):
+    """A model's weights while they move, with the gold examples they learn from.
+
+    A trainer decides the order of examples; the learner makes the updates. `snapshot` returns the averaged
+    weights so far in a form that only the learner's own kind of model understands, and `install` puts such
+    weights into a model.
+    """
+
+    def __len__(self) -> int:
+        """Return the number of examples."""
+        ...
+
+    def words(self, order: NDArray[np.int64]) -> int:
+        """Return the number of words in the examples numbered `order`."""
+        ...
+
+    def learn(self, order: NDArray[np.int64]) -> int:
+        """Learn from the examples numbered `order`, in that order; return how many led to an update."""
+        ...
+
+    def snapshot(self) -> Any:
+        """Return the averaged weights."""
+        ...
+
+    def install(self, model: Any, weights: Any) -> None:
+        """Let `model` predict with the weights of a snapshot."""
+        ...
 
 
 class Model(Protocol[Output]):
@@ -41,4 +74,8 @@ class Model(Protocol[Output]):
 
     def k_best(self, sentence: Sentence, k: int) -> list[Candidate[Output]]:
         """Return up to `k` distinct outputs, best first."""
+        ...
+
+    def learner(self, treebank: Sequence[Example], *, update: str | None = None, seed: int = 0) -> Learner:
+        """Return what learns from gold examples, by the named update or the one that suits the model."""
         ...

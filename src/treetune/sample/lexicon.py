@@ -110,12 +110,8 @@ def load_lexicon() -> Lexicon:
     """Return the lexicon, read once."""
     raw = tomllib.loads(files("treetune.sample").joinpath("lexicon.toml").read_text(encoding="utf-8"))
     return Lexicon(
-        nouns={
-            kind: tuple(_noun(entry, kind) for entry in text.split()) for kind, text in raw["nouns"].items()
-        },
-        verbs=tuple(
-            verb for name, row in raw["verbs"].items() for verb in _verbs(row["words"], _frame(name, row))
-        ),
+        nouns={kind: tuple(_noun(entry, kind) for entry in text.split()) for kind, text in raw["nouns"].items()},
+        verbs=tuple(verb for name, row in raw["verbs"].items() for verb in _verbs(row["words"], _frame(name, row))),
         complements={kind: tuple(_verbs(text, _PERSON)) for kind, text in raw["complements"].items()},
         adjectives={kind: tuple(map(_adjective, text.split())) for kind, text in raw["adjectives"].items()},
         tables={name: _split(raw[name]) for name in _PLAIN},

@@ -87,9 +87,7 @@ def name(draw: Draw, kind: str) -> Nominal | None:
     return Nominal(_proper(draw.word("names", row)), kind) if row else None
 
 
-def common(
-    draw: Draw, kind: str, *, verb: Frame = _NO_VERB, article: str = "", plural: bool | None = None
-) -> Nominal:
+def common(draw: Draw, kind: str, *, verb: Frame = _NO_VERB, article: str = "", plural: bool | None = None) -> Nominal:
     """Make a common noun with determiner, adjectives and perhaps a phrase after it."""
     if plural is None or kind in draw.lexicon.words("traits", "mass"):
         plural = _chooses_plural(draw, kind)
@@ -200,9 +198,7 @@ def _determine_plural(draw: Draw, phrase: Nominal) -> None:
         if draw.maybe(0.25):
             phrase.before(determiner(draw.one_of(("the", "these"))), "det")
     elif draw.maybe(0.65):
-        phrase.before(
-            determiner(draw.weighted({"the": 12, "some": 3, "these": 2, "those": 2, "all": 1})), "det"
-        )
+        phrase.before(determiner(draw.weighted({"the": 12, "some": 3, "these": 2, "those": 2, "all": 1})), "det")
 
 
 def _possessor(draw: Draw) -> Phrase:

@@ -54,9 +54,7 @@ def generate(count: int, *, seed: int = 0, kinds: Sequence[str] = ("declarative"
     return [_next(draw, kinds[i % len(kinds)], seen, sent_id=f"sample-{seed}-{i + 1}") for i in range(count)]
 
 
-def treebank(
-    *, train: int, dev: int, test: int, seed: int = 0, kinds: Sequence[str] = ("declarative",)
-) -> Treebank:
+def treebank(*, train: int, dev: int, test: int, seed: int = 0, kinds: Sequence[str] = ("declarative",)) -> Treebank:
     """Return a training, development and test part of the given sizes that share no sentence."""
     for size in (train, dev, test):
         _checked(size, kinds)

@@ -131,9 +131,7 @@ def negate(draw: Draw, finite: Word) -> Word:
 def _finite(verb: Verb, agreement: Agreement, *, past: bool, upos: str) -> Word:
     third = agreement.person == 3 and not agreement.plural
     number = "Plur" if agreement.plural else "Sing"
-    feats = (
-        f"Mood=Ind|Number={number}|Person={agreement.person}|Tense={'Past' if past else 'Pres'}|VerbForm=Fin"
-    )
+    feats = f"Mood=Ind|Number={number}|Person={agreement.person}|Tense={'Past' if past else 'Pres'}|VerbForm=Fin"
     if past:
         form = "were" if verb is BE and (agreement.plural or agreement.person == 2) else verb.past
     elif third:

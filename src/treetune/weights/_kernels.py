@@ -11,9 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
+
+from treetune.features._kernels import entry, inner
 
 REF_BITS = np.uint64(28)
 REF_MASK = np.uint64((1 << 28) - 1)
@@ -47,8 +49,7 @@ class Averages(NamedTuple):
     seen_once: NDArray[np.uint64]
 
 
-@intrinsic
-def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
+def _prefetch(typing_context: Any, array: Any, index: Any) -> Any:
     """Ask the processor to bring ``array[index]`` (one axis) into its cache."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -61,19 +62,36 @@ def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
         builder.call(function, [pointer, flag(0), flag(3), flag(1)])
         return context.get_dummy_value()
 
-    return types.void(array, types.intp), generate
+    return types.void(array, types.uintp), generate
 
 
-@njit(cache=True, nogil=True)
+prefetch: Any = intrinsic(_prefetch)
+
+CACHE_LINE = 64
+
+
+@inner
+def prefetch_dense(dense, row):  # type: ignore[no-untyped-def]
+    """Bring a whole dense row into the cache."""
+    width = np.uint64(dense.shape[1])
+    for cell in range(row * width, (row + np.uint64(1)) * width, np.uint64(CACHE_LINE // dense.itemsize)):
+        prefetch(dense, cell)
+
+
+@inner
 def home_slot(table, feature):  # type: ignore[no-untyped-def]
-    """Return the table position where the search for a feature starts."""
-    return np.int64((feature >> REF_BITS) & np.uint64(table.shape[0] - 1))
+    """Return the table position where the search for a feature starts.
+
+    The upper bits decide, so that features in order of their keys go into the table from front to back.
+    Positions are unsigned: numba would test every signed index for "from the end".
+    """
+    return ((feature >> np.uint64(32)) * np.uint64(table.shape[0])) >> np.uint64(32)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def find_row(table, feature):  # type: ignore[no-untyped-def]
     """Return the reference of a feature's row, or MISSING."""
-    mask = np.int64(table.shape[0] - 1)
+    mask = np.uint64(table.shape[0] - 1)
     slot = home_slot(table, feature)
     while True:
         entry = table[slot]
@@ -81,10 +99,10 @@ def find_row(table, feature):  # type: ignore[no-untyped-def]
             return MISSING
         if (entry ^ feature) >> REF_BITS == np.uint64(0):
             return np.int64(entry & REF_MASK)
-        slot = (slot + 1) & mask
+        slot = (slot + np.uint64(1)) & mask
 
 
-@njit(cache=True, nogil=True)
+@entry
 def weight_of(store, feature, output):  # type: ignore[no-untyped-def]
     """Return one weight; 0 where there is none."""
     reference = find_row(store.table, feature)
@@ -97,26 +115,26 @@ def weight_of(store, feature, output):  # type: ignore[no-untyped-def]
     return store.weights[0]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def insert_entry(table, feature, reference):  # type: ignore[no-untyped-def]
     """Put a feature that is not in the table into it; the caller keeps the table from filling up."""
-    mask = np.int64(table.shape[0] - 1)
+    mask = np.uint64(table.shape[0] - 1)
     slot = home_slot(table, feature)
     while table[slot] != np.uint64(0):
-        slot = (slot + 1) & mask
+        slot = (slot + np.uint64(1)) & mask
     table[slot] = (feature & ~REF_MASK) | np.uint64(reference)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _replace_reference(table, feature, reference):  # type: ignore[no-untyped-def]
-    mask = np.int64(table.shape[0] - 1)
+    mask = np.uint64(table.shape[0] - 1)
     slot = home_slot(table, feature)
     while (table[slot] ^ feature) >> REF_BITS != np.uint64(0):
-        slot = (slot + 1) & mask
+        slot = (slot + np.uint64(1)) & mask
     table[slot] = (feature & ~REF_MASK) | np.uint64(reference)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _allocate(store, averages, size_class):  # type: ignore[no-untyped-def]
     """Return the offset of an empty short row: a freed one if there is one, else from the top of the pool."""
     counters = averages.counters
@@ -132,7 +150,7 @@ def _allocate(store, averages, size_class):  # type: ignore[no-untyped-def]
     return offset
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _release(store, averages, offset, size_class):  # type: ignore[no-untyped-def]
     following = averages.counters[FREE + size_class]
     store.outputs[offset + 1] = np.uint16(following & 0xFFFF)
@@ -140,7 +158,7 @@ def _release(store, averages, offset, size_class):  # type: ignore[no-untyped-de
     averages.counters[FREE + size_class] = offset
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _enlarge(store, averages, feature, offset):  # type: ignore[no-untyped-def]
     """Move a full short row to the next size, or make it dense; return its new reference."""
     header = np.int64(store.outputs[offset])
@@ -164,7 +182,7 @@ def _enlarge(store, averages, feature, offset):  # type: ignore[no-untyped-def]
     return reference
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _add_to_row(store, averages, feature, reference, output, delta):  # type: ignore[no-untyped-def]
     step = np.float32(averages.counters[STEPS])
     if not reference & DENSE_BIT:
@@ -189,7 +207,7 @@ def _add_to_row(store, averages, feature, reference, output, delta):  # type: ig
     averages.dense[row, output] += step * delta
 
 
-@njit(cache=True, nogil=True)
+@inner
 def room_is_short(store, averages, changes):  # type: ignore[no-untyped-def]
     """Say whether `changes` additions might not fit; the caller then enlarges the store first."""
     counters = averages.counters
@@ -199,7 +217,7 @@ def room_is_short(store, averages, changes):  # type: ignore[no-untyped-def]
     return pool_short or dense_short or table_short
 
 
-@njit(cache=True, nogil=True)
+@entry
 def add_features(store, averages, features, outputs, deltas, count, start):  # type: ignore[no-untyped-def]
     """Add ``deltas[i]`` to the weight of (features[i], outputs[i]) for i in [start, count).
 
@@ -234,7 +252,7 @@ def add_features(store, averages, features, outputs, deltas, count, start):  # t
     return count
 
 
-@njit(cache=True, nogil=True)
+@entry
 def rehash(old_table, new_table):  # type: ignore[no-untyped-def]
     """Copy all entries of a table into a larger empty one."""
     for slot in range(old_table.shape[0]):
@@ -243,7 +261,7 @@ def rehash(old_table, new_table):  # type: ignore[no-untyped-def]
             insert_entry(new_table, entry, np.int64(entry & REF_MASK))
 
 
-@njit(cache=True, nogil=True)
+@entry
 def count_kept(store, averages, steps, scale, floor):  # type: ignore[no-untyped-def]
     """Count the features and cells that survive freezing; see `freeze_rows`."""
     features = 0
@@ -257,7 +275,7 @@ def count_kept(store, averages, steps, scale, floor):  # type: ignore[no-untyped
     return features, cells
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _freeze_row(store, averages, reference, steps, scale, floor, outputs, weights):  # type: ignore[no-untyped-def]
     """Write the averaged, scaled, rounded weights of a row that reach the floor; return how many."""
     kept = 0
@@ -282,7 +300,7 @@ def _freeze_row(store, averages, reference, steps, scale, floor, outputs, weight
     return kept
 
 
-@njit(cache=True, nogil=True)
+@entry
 def largest_average(store, averages, steps):  # type: ignore[no-untyped-def]
     """Return the largest absolute averaged weight."""
     largest = 0.0
@@ -299,7 +317,7 @@ def largest_average(store, averages, steps):  # type: ignore[no-untyped-def]
     return largest
 
 
-@njit(cache=True, nogil=True)
+@entry
 def freeze_rows(store, averages, steps, scale, floor, keys, counts, outputs, weights):  # type: ignore[no-untyped-def]
     """Fill flat lists: per kept feature its key (36 bits) and number of cells; per cell output and weight."""
     feature = 0
@@ -308,9 +326,7 @@ def freeze_rows(store, averages, steps, scale, floor, keys, counts, outputs, wei
         entry = store.table[slot]
         if entry != np.uint64(0):
             reference = np.int64(entry & REF_MASK)
-            kept = _freeze_row(
-                store, averages, reference, steps, scale, floor, outputs[cell:], weights[cell:]
-            )
+            kept = _freeze_row(store, averages, reference, steps, scale, floor, outputs[cell:], weights[cell:])
             if kept > 0:
                 keys[feature] = entry >> REF_BITS
                 counts[feature] = kept
@@ -318,7 +334,7 @@ def freeze_rows(store, averages, steps, scale, floor, keys, counts, outputs, wei
                 cell += kept
 
 
-@njit(cache=True, nogil=True)
+@entry
 def build_rows(keys, counts, cell_outputs, cell_weights, max_cells, store):  # type: ignore[no-untyped-def]
     """Build table, short rows and dense rows of a frozen store from flat lists; arrays come zeroed."""
     offset = np.int64(1)

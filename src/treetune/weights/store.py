@@ -64,7 +64,8 @@ class LiveWeights:
             size = max(needed + needed // 4, store.outputs.shape[0] * 5 // 4)
             if size > kernels.MAX_OFFSET:
                 raise ModelError(
-                    f"the model has grown past {kernels.MAX_OFFSET:,} weights; train on less data or with fewer features"
+                    f"the model has grown past {kernels.MAX_OFFSET:,} weights; "
+                    "train on less data or with fewer feature templates"
                 )
             store = store._replace(outputs=_longer(store.outputs, size), weights=_longer(store.weights, size))
             averages = averages._replace(weights=_longer(averages.weights, size))
@@ -74,9 +75,7 @@ class LiveWeights:
             averages = averages._replace(dense=_longer(averages.dense, size))
         self.store, self.averages = store, averages
 
-    def add(
-        self, features: NDArray[np.uint64], outputs: NDArray[np.uint16], deltas: NDArray[np.float32]
-    ) -> None:
+    def add(self, features: NDArray[np.uint64], outputs: NDArray[np.uint16], deltas: NDArray[np.float32]) -> None:
         """Add `deltas` to the weights of (feature, output) pairs: one update."""
         done, count = 0, len(features)
         self.grow(count)
@@ -110,9 +109,7 @@ class LiveWeights:
         counts = np.empty(features, np.uint16)
         outputs = np.empty(cells, np.uint16)
         weights = np.empty(cells, np.int16)
-        kernels.freeze_rows(
-            self.store, self.averages, steps, scale, floor, keys, counts, outputs, weights
-        )
+        kernels.freeze_rows(self.store, self.averages, steps, scale, floor, keys, counts, outputs, weights)
         return FrozenWeights(self.outputs, scale, keys, counts, outputs, weights)
 
 
@@ -135,7 +132,7 @@ class FrozenWeights:
         short = counts[~dense].astype(np.int64)
         width = -(-outputs // 8) * 8
         self.store = Store(
-            table=np.zeros(_table_size(len(keys), load=0.5), np.uint64),
+            table=np.zeros(_table_size(len(keys), load=0.75), np.uint64),
             outputs=np.zeros(1 + int(short.sum()) + len(short), np.uint16),
             weights=np.zeros(1 + int(short.sum()) + len(short), np.int16),
             dense=np.zeros((max(1, int(dense.sum())), width), np.int16),
@@ -148,13 +145,10 @@ class FrozenWeights:
         return len(self._lists[0])
 
     def tensors(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays to keep in a model file; sorted by key, so that equal weights give equal bytes."""
+        """Return the arrays to keep in a model file; sorted, so that equal weights give equal bytes."""
         keys, counts, cell_outputs, cell_weights = self._lists
         order = np.argsort(keys, kind="stable")
-        starts = np.concatenate(([0], np.cumsum(counts.astype(np.int64))))
-        sizes = counts[order].astype(np.int64)
-        ends = np.cumsum(sizes)
-        cells = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(starts[order] - (ends - sizes), sizes)
+        cells = np.lexsort((cell_outputs, np.repeat(keys, counts.astype(np.int64))))
         return {
             "keys": keys[order],
             "counts": counts[order],
@@ -168,10 +162,10 @@ class FrozenWeights:
         return cls(
             outputs,
             scale,
-            tensors["keys"].astype(np.uint64),
-            tensors["counts"].astype(np.uint16),
-            tensors["outputs"].astype(np.uint16),
-            tensors["weights"].astype(np.int16),
+            tensors["keys"].astype(np.uint64, copy=False),
+            tensors["counts"].astype(np.uint16, copy=False),
+            tensors["outputs"].astype(np.uint16, copy=False),
+            tensors["weights"].astype(np.int16, copy=False),
         )
 
 

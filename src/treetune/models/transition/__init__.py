@@ -1,0 +1,1 @@
+"""The arc-eager parser: system, search, constraints, learner."""

@@ -12,10 +12,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from treetune.features._kernels import mix
+from treetune.features._kernels import entry, inner, lean_entry, mix
 from treetune.weights._kernels import (
     DENSE_BIT,
     MISSING,
@@ -24,6 +23,7 @@ from treetune.weights._kernels import (
     find_row,
     home_slot,
     prefetch,
+    prefetch_dense,
     room_is_short,
 )
 
@@ -66,7 +66,11 @@ class Labels(NamedTuple):
 
 
 class Templates(NamedTuple):
-    """Feature templates: atoms (address, column), templates as lists of atoms, groups as lists of both."""
+    """Feature templates: atoms (address, column), templates as lists of atoms, groups as lists of both.
+
+    The *parts* of a group are what its atoms depend on (see `read_parts`), so that its summed rows can be
+    remembered without hashing the atoms. The last group holds all templates, for searches that remember none.
+    """
 
     atom_address: NDArray[np.int32]
     atom_column: NDArray[np.int32]
@@ -74,9 +78,13 @@ class Templates(NamedTuple):
     starts: NDArray[np.int32]
     atoms: NDArray[np.int32]
     seeds: NDArray[np.uint64]
-    group_starts: NDArray[np.int32]
+    group_first: NDArray[np.int32]
+    group_last: NDArray[np.int32]
     group_atom_starts: NDArray[np.int32]
     group_atoms: NDArray[np.int32]
+    group_part_starts: NDArray[np.int32]
+    group_parts: NDArray[np.int32]
+    part_seed: NDArray[np.uint64]
 
 
 class Space(NamedTuple):
@@ -90,6 +98,7 @@ class Space(NamedTuple):
     counters: NDArray[np.int64]
     words: NDArray[np.int32]
     labels: NDArray[np.int32]
+    parts: NDArray[np.uint64]
     atoms: NDArray[np.uint64]
     features: NDArray[np.uint64]
     rows: NDArray[np.int64]
@@ -101,6 +110,8 @@ class Space(NamedTuple):
     memo_rows: NDArray[np.int32]
     memo_stamps: NDArray[np.int32]
     memo_sums: NDArray[Any]
+    group_rows: NDArray[np.uint64]
+    new_groups: NDArray[np.int64]
 
 
 class Fixed(NamedTuple):
@@ -117,7 +128,7 @@ class Fixed(NamedTuple):
 NODES_USED, MEMO_USED, MEMO_STAMP, LAST_ROOT = 0, 1, 2, 3
 
 
-@njit(cache=True, nogil=True)
+@inner
 def prepare_fixed(fixed, heads, labels, length, always_root, never_root):  # type: ignore[no-untyped-def]
     """Derive from known heads (-1 unknown, 0 root) and labels (-1 unknown) what the search must respect.
 
@@ -167,7 +178,7 @@ def prepare_fixed(fixed, heads, labels, length, always_root, never_root):  # typ
     return last_root
 
 
-@njit(cache=True, nogil=True)
+@inner
 def start_state(space, state):  # type: ignore[no-untyped-def]
     """Write the initial state: nothing on the stack, the first word in front."""
     states = space.states
@@ -182,7 +193,7 @@ def start_state(space, state):  # type: ignore[no-untyped-def]
     space.counters[NODES_USED] = 0
 
 
-@njit(cache=True, nogil=True)
+@inner
 def clear_front(space, state):  # type: ignore[no-untyped-def]
     """Forget the left children of the buffer's first word: a new word is in front."""
     states = space.states
@@ -195,9 +206,10 @@ def clear_front(space, state):  # type: ignore[no-untyped-def]
 
 
 CAN_SHIFT, CAN_REDUCE, CAN_LEFT, CAN_RIGHT = 1, 2, 4, 8
+EVERYTHING = CAN_SHIFT | CAN_REDUCE | CAN_LEFT | CAN_RIGHT
 
 
-@njit(cache=True, nogil=True)
+@inner
 def legal_moves(space, state, fixed, n):  # type: ignore[no-untyped-def]
     """Return the kinds of transition that keep a single-root tree with everything fixed in reach.
 
@@ -216,7 +228,9 @@ def legal_moves(space, state, fixed, n):  # type: ignore[no-untyped-def]
     stays = fixed.reach[front] == n
     head = fixed.heads[front]
     waited_for = fixed.first_dependent[front]
-    all_left_taken = waited_for == 0 or waited_for > front or states[state, FRONT_LEFT1] == waited_for
+    # Left children come from right to left, so whoever stands at or beyond the outermost known one has all.
+    leftmost = states[state, FRONT_LEFT1]
+    all_left_taken = waited_for == 0 or waited_for > front or (leftmost != NO_WORD and leftmost <= waited_for)
     bottom = states[state, BOTTOM]
     if top == -1:
         if all_left_taken and (fixed.may_be_root[front] or not (stays or front >= last_root)):
@@ -239,7 +253,7 @@ def legal_moves(space, state, fixed, n):  # type: ignore[no-untyped-def]
     return moves
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _copy_node(space, source):  # type: ignore[no-untyped-def]
     node = space.counters[NODES_USED]
     space.counters[NODES_USED] += 1
@@ -250,7 +264,7 @@ def _copy_node(space, source):  # type: ignore[no-untyped-def]
     return node
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _push_front(space, state, below, label):  # type: ignore[no-untyped-def]
     """Make the node of the buffer's first word, taking over its left children."""
     states, nodes = space.states, space.nodes
@@ -274,7 +288,7 @@ def _push_front(space, state, below, label):  # type: ignore[no-untyped-def]
     return node
 
 
-@njit(cache=True, nogil=True)
+@inner
 def apply_action(space, source, action, target, n_labels):  # type: ignore[no-untyped-def]
     """Write into state `target` what `action` makes of state `source`."""
     states, nodes = space.states, space.nodes
@@ -317,7 +331,7 @@ def apply_action(space, source, action, target, n_labels):  # type: ignore[no-un
         clear_front(space, target)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def read_places(space, state, n):  # type: ignore[no-untyped-def]
     """Fill the word and the label at each feature address; NO_WORD and NO_LABEL where there is none."""
     words, labels = space.words, space.labels
@@ -370,139 +384,240 @@ def read_places(space, state, n):  # type: ignore[no-untyped-def]
             labels[8] = labels[2]
 
 
-@njit(cache=True, nogil=True)
-def fill_atoms(space, state, templates, columns, base, n):  # type: ignore[no-untyped-def]
-    """Hash the value of every atom (address, column) of a state, each with its own seed."""
-    read_places(space, state, n)
-    words, labels = space.words, space.labels
+# Parts of a state: first the word at each address, then the label at each, then these.
+PART_LABELS = len(ADDRESSES)
+PART_LEFT_COUNT = 2 * len(ADDRESSES)
+PART_RIGHT_COUNT, PART_LEFT_SET, PART_RIGHT_SET = (
+    PART_LEFT_COUNT + 1,
+    PART_LEFT_COUNT + 2,
+    PART_LEFT_COUNT + 3,
+)
+PART_FRONT_COUNT, PART_FRONT_SET = PART_LEFT_COUNT + 4, PART_LEFT_COUNT + 5
+PARTS = PART_LEFT_COUNT + 6
+
+
+@inner
+def read_parts(space, state, templates):  # type: ignore[no-untyped-def]
+    """Fill `space.parts` with a state's raw numbers, each times a random odd number of its own.
+
+    Any sum of some parts is a key for those numbers: two states differ in it unless they agree in them all
+    (or by a chance of 2^-64).
+    """
+    parts, seeds = space.parts, templates.part_seed
+    for place in range(len(ADDRESSES)):
+        parts[place] = np.uint64(space.words[place] + 1) * seeds[place]
+        parts[PART_LABELS + place] = np.uint64(space.labels[place] + 1) * seeds[PART_LABELS + place]
     top = space.states[state, TOP]
-    for atom in range(templates.atom_address.shape[0]):
-        place = templates.atom_address[atom]
-        column = templates.atom_column[atom]
+    for part in range(PART_LEFT_COUNT, PARTS):
+        parts[part] = np.uint64(0)
+    if top != -1:
+        parts[PART_LEFT_COUNT] = np.uint64(space.nodes[top, LEFT_COUNT]) * seeds[PART_LEFT_COUNT]
+        parts[PART_RIGHT_COUNT] = np.uint64(space.nodes[top, RIGHT_COUNT]) * seeds[PART_RIGHT_COUNT]
+        parts[PART_LEFT_SET] = np.uint64(space.node_sets[top, 0]) * seeds[PART_LEFT_SET]
+        parts[PART_RIGHT_SET] = np.uint64(space.node_sets[top, 1]) * seeds[PART_RIGHT_SET]
+    front_count = np.uint64(space.states[state, FRONT_LEFT_COUNT])
+    parts[PART_FRONT_COUNT] = front_count * seeds[PART_FRONT_COUNT]
+    parts[PART_FRONT_SET] = np.uint64(space.state_sets[state]) * seeds[PART_FRONT_SET]
+
+
+@inner
+def fill_atoms(space, state, templates, columns, base, group):  # type: ignore[no-untyped-def]
+    """Hash the values of the atoms (address, column) of a group, each with its own seed."""
+    words, labels, atoms = space.words, space.labels, space.atoms
+    front = space.states[state, FRONT]
+    front_count, front_set = np.int64(space.states[state, FRONT_LEFT_COUNT]), space.state_sets[state]
+    top = space.states[state, TOP]
+    left_count, right_count, left_set, right_set = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+    if top != -1:
+        left_count, right_count = (
+            np.int64(space.nodes[top, LEFT_COUNT]),
+            np.int64(space.nodes[top, RIGHT_COUNT]),
+        )
+        left_set, right_set = space.node_sets[top, 0], space.node_sets[top, 1]
+    start, end = templates.group_atom_starts[group], templates.group_atom_starts[group + 1]
+    for i in range(np.uint64(start), np.uint64(end)):
+        atom = np.uint64(templates.group_atoms[i])
+        place, column = np.uint64(templates.atom_address[atom]), templates.atom_column[atom]
         value = np.int64(0)
         if column >= 0:
             if words[place] != NO_WORD:
-                value = np.int64(columns[column, base + words[place]])
+                value = np.int64(columns[np.uint64(column), np.uint64(base + words[place])])
         elif column == A_LABEL:
             value = np.int64(labels[place]) + 1
         elif column == A_DISTANCE:
             if words[0] != NO_WORD:
-                value = min(np.int64(space.states[state, FRONT] - words[0]), np.int64(10))
-        elif place == 3:
-            if column == A_LEFT_COUNT:
-                value = np.int64(space.states[state, FRONT_LEFT_COUNT])
-            elif column == A_LEFT_SET:
-                value = space.state_sets[state]
-        elif top != -1:
-            if column == A_LEFT_COUNT:
-                value = np.int64(space.nodes[top, LEFT_COUNT])
-            elif column == A_RIGHT_COUNT:
-                value = np.int64(space.nodes[top, RIGHT_COUNT])
-            elif column == A_LEFT_SET:
-                value = space.node_sets[top, 0]
-            else:
-                value = space.node_sets[top, 1]
-        space.atoms[atom] = mix(np.uint64(value) + templates.atom_seed[atom])
+                value = min(np.int64(front - words[0]), np.int64(10))
+        elif column == A_LEFT_COUNT:
+            value = front_count if place == np.uint64(3) else left_count
+        elif column == A_LEFT_SET:
+            value = front_set if place == np.uint64(3) else left_set
+        elif column == A_RIGHT_COUNT:
+            value = right_count
+        else:
+            value = right_set
+        atoms[atom] = mix(np.uint64(value) + templates.atom_seed[atom])
 
 
-@njit(cache=True, nogil=True)
-def hash_templates(space, templates, first, last):  # type: ignore[no-untyped-def]
+@inner
+def hash_templates(atoms, features, templates, first, last):  # type: ignore[no-untyped-def]
     """Combine the atoms of templates [first, last) into feature numbers."""
-    atoms = space.atoms
     for template in range(first, last):
         combined = templates.seeds[template]
-        for i in range(templates.starts[template], templates.starts[template + 1]):
-            combined += atoms[templates.atoms[i]]
-        space.features[template] = mix(combined)
+        start, end = templates.starts[template], templates.starts[template + np.uint64(1)]
+        for i in range(np.uint64(start), np.uint64(end)):
+            combined += atoms[np.uint64(templates.atoms[i])]
+        features[template] = mix(combined)
 
 
-@njit(cache=True, nogil=True)
-def add_rows(space, store, first, last, sums, moves, n_labels):  # type: ignore[no-untyped-def]
-    """Add the rows of features [first, last) to `sums`, at least for the kinds of transition in `moves`.
-
-    In two phases, so that the memory accesses of all features overlap: find all rows, then add them.
-    """
-    features, rows = space.features, space.rows
-    table = store.table
+@inner
+def prefetch_slots(features, table, first, last):  # type: ignore[no-untyped-def]
+    """Bring the table positions of features [first, last) into the cache."""
     for i in range(first, last):
         prefetch(table, home_slot(table, features[i]))
+
+
+@inner
+def find_rows(features, rows, store, first, last):  # type: ignore[no-untyped-def]
+    """Look up the rows of features [first, last), and bring them into the cache."""
     for i in range(first, last):
-        row = find_row(table, features[i])
+        row = find_row(store.table, features[i])
         rows[i] = row
-        if row != MISSING and not row & DENSE_BIT:
-            prefetch(store.outputs, row)
-            prefetch(store.weights, row)
-    start_left, end_left = LEFT, LEFT
-    if moves & CAN_LEFT:
-        end_left = LEFT + n_labels
-    start_right, end_right = LEFT + n_labels, LEFT + n_labels
-    if moves & CAN_RIGHT:
-        end_right = LEFT + 2 * n_labels
+        if row == MISSING:
+            continue
+        if row & DENSE_BIT:
+            prefetch_dense(store.dense, np.uint64(row ^ DENSE_BIT))
+        else:
+            prefetch(store.outputs, np.uint64(row))
+            prefetch(store.weights, np.uint64(row))
+
+
+@inner
+def add_rows(rows, store, first, last, sums, target, moves, n_labels):  # type: ignore[no-untyped-def]
+    """Add rows [first, last) to row `target` of `sums`, at least for the transitions in `moves`."""
+    first_arc, last_arc = arc_range(moves, n_labels)
     for i in range(first, last):
         row = rows[i]
         if row == MISSING:
             continue
         if row & DENSE_BIT:
-            weights = store.dense[row ^ DENSE_BIT]
-            sums[SHIFT] += weights[SHIFT]
-            sums[REDUCE] += weights[REDUCE]
-            for output in range(start_left, end_left):
-                sums[output] += weights[output]
-            for output in range(start_right, end_right):
-                sums[output] += weights[output]
+            dense = np.uint64(row ^ DENSE_BIT)
+            sums[target, SHIFT] += store.dense[dense, SHIFT]
+            sums[target, REDUCE] += store.dense[dense, REDUCE]
+            for output in range(first_arc, last_arc):
+                sums[target, output] += store.dense[dense, output]
         else:
-            for cell in range(row + 1, row + 1 + (np.int64(store.outputs[row]) & 0xFF)):
-                sums[store.outputs[cell]] += store.weights[cell]
+            start = np.uint64(row + 1)
+            for cell in range(start, start + np.uint64(store.outputs[np.uint64(row)] & np.uint16(0xFF))):
+                sums[target, store.outputs[cell]] += store.weights[cell]
 
 
-@njit(cache=True, nogil=True)
-def score_state(space, state, templates, store, columns, base, n, moves, n_labels, memo):  # type: ignore[no-untyped-def]
-    """Fill `space.sums` with the scores of all transitions of the kinds in `moves` from a state."""
-    fill_atoms(space, state, templates, columns, base, n)
-    sums = space.sums
-    sums[:] = 0
-    if not memo:
-        hash_templates(space, templates, 0, templates.seeds.shape[0])
-        add_rows(space, store, 0, templates.seeds.shape[0], sums, moves, n_labels)
-        return
-    everything = CAN_SHIFT | CAN_REDUCE | CAN_LEFT | CAN_RIGHT
-    slots = np.uint64(space.memo_keys.shape[0] - 1)
-    for group in range(templates.group_starts.shape[0] - 1):
+@inner
+def arc_range(moves, n_labels):  # type: ignore[no-untyped-def]
+    """Return the transitions [first, last) that hold all arcs of the kinds in `moves`."""
+    first = LEFT if moves & CAN_LEFT else LEFT + n_labels
+    last = LEFT + 2 * n_labels if moves & CAN_RIGHT else LEFT + n_labels
+    return np.uint64(first), np.uint64(last)
+
+
+@inner
+def hash_state(space, state, templates, columns, base, n):  # type: ignore[no-untyped-def]
+    """Fill `space.features` with all feature numbers of a state."""
+    read_places(space, state, n)
+    fill_atoms(space, state, templates, columns, base, templates.group_first.shape[0] - 1)
+    hash_templates(space.atoms, space.features, templates, np.uint64(0), np.uint64(templates.seeds.shape[0]))
+
+
+@inner
+def find_memo(keys, rows, stamps, counters, key):  # type: ignore[no-untyped-def]
+    """Return the remembered row of a key and whether it is new (then it must be filled)."""
+    slots = np.uint64(keys.shape[0] - 1)
+    slot = key & slots
+    stamp = counters[MEMO_STAMP]
+    while stamps[slot] == stamp:
+        if keys[slot] == key:
+            return np.uint64(rows[slot]), False
+        slot = (slot + np.uint64(1)) & slots
+    row = counters[MEMO_USED]
+    counters[MEMO_USED] += 1
+    stamps[slot] = stamp
+    keys[slot] = key
+    rows[slot] = row
+    return np.uint64(row), True
+
+
+@inner
+def recall_groups(space, state, templates):  # type: ignore[no-untyped-def]
+    """Find the remembered sums of every group; list the groups that are new and return their number."""
+    groups = templates.group_first.shape[0] - 1
+    if space.counters[MEMO_USED] + groups > space.memo_sums.shape[0]:
+        clear_memo(space.counters)
+    read_parts(space, state, templates)
+    new = 0
+    for group in range(groups):
         key = np.uint64(group)
-        for i in range(templates.group_atom_starts[group], templates.group_atom_starts[group + 1]):
-            key += space.atoms[templates.group_atoms[i]]
-        key = mix(key)
-        slot = key & slots
-        stamp = space.counters[MEMO_STAMP]
-        while space.memo_stamps[slot] == stamp and space.memo_keys[slot] != key:
-            slot = (slot + np.uint64(1)) & slots
-        if space.memo_stamps[slot] != stamp:
-            if space.counters[MEMO_USED] == space.memo_sums.shape[0]:
-                clear_memo(space)
-                stamp = space.counters[MEMO_STAMP]
-                slot = key & slots
-            row = space.counters[MEMO_USED]
-            space.counters[MEMO_USED] += 1
-            space.memo_stamps[slot] = stamp
-            space.memo_keys[slot] = key
-            space.memo_rows[slot] = row
-            first, last = templates.group_starts[group], templates.group_starts[group + 1]
-            hash_templates(space, templates, first, last)
-            space.memo_sums[row, :] = 0
-            add_rows(space, store, first, last, space.memo_sums[row], everything, n_labels)
-        memo_sums = space.memo_sums[space.memo_rows[slot]]
+        start, end = templates.group_part_starts[group], templates.group_part_starts[group + 1]
+        for i in range(np.uint64(start), np.uint64(end)):
+            key += space.parts[np.uint64(templates.group_parts[i])]
+        row, is_new = find_memo(space.memo_keys, space.memo_rows, space.memo_stamps, space.counters, mix(key))
+        space.group_rows[group] = row
+        if is_new:
+            space.new_groups[new] = group
+            new += 1
+    return new
+
+
+@inner
+def score_state(space, state, templates, store, columns, base, n, moves, n_labels, memo):  # type: ignore[no-untyped-def]
+    """Fill `space.sums` with the scores of all transitions of the kinds in `moves` from a state.
+
+    With `memo` the sums of each group of templates are remembered for all transitions, under the raw numbers
+    that the group looks at; without, the group of all templates is always new. The features of all new groups
+    are hashed, then looked up, then added, so that their memory accesses overlap. (Rows are indexed in place:
+    an array made from a row would cost more than adding it.)
+    """
+    sums, memo_sums, features = space.sums, space.memo_sums, space.features
+    read_places(space, state, n)
+    all_templates = templates.group_first.shape[0] - 1
+    first_group, last_group, wanted, new = all_templates, all_templates + 1, moves, 1
+    if memo:
+        new = recall_groups(space, state, templates)
+        first_group, last_group, wanted = 0, all_templates, EVERYTHING
+    else:
+        space.group_rows[all_templates] = 0
+        space.new_groups[0] = all_templates
+    for i in range(new):
+        group = space.new_groups[i]
+        first, last = np.uint64(templates.group_first[group]), np.uint64(templates.group_last[group])
+        fill_atoms(space, state, templates, columns, base, group)
+        hash_templates(space.atoms, features, templates, first, last)
+        prefetch_slots(features, store.table, first, last)
+    for i in range(new):
+        group = space.new_groups[i]
+        first, last = np.uint64(templates.group_first[group]), np.uint64(templates.group_last[group])
+        find_rows(features, space.rows, store, first, last)
+    for i in range(new):
+        group = space.new_groups[i]
+        first, last = np.uint64(templates.group_first[group]), np.uint64(templates.group_last[group])
+        row = space.group_rows[group]
         for output in range(sums.shape[0]):
-            sums[output] += memo_sums[output]
+            memo_sums[row, output] = 0
+        add_rows(space.rows, store, first, last, memo_sums, row, wanted, n_labels)
+    for output in range(sums.shape[0]):
+        sums[output] = 0
+    for group in range(first_group, last_group):
+        row = space.group_rows[group]
+        for output in range(sums.shape[0]):
+            sums[output] += memo_sums[row, output]
 
 
-@njit(cache=True, nogil=True)
-def clear_memo(space):  # type: ignore[no-untyped-def]
+@inner
+def clear_memo(counters):  # type: ignore[no-untyped-def]
     """Forget all partial sums: a new sentence, or new weights."""
-    space.counters[MEMO_STAMP] += 1
-    space.counters[MEMO_USED] = 0
+    counters[MEMO_STAMP] += 1
+    counters[MEMO_USED] = 0
 
 
-@njit(cache=True, nogil=True)
+@inner
 def label_is_legal(label, fixed_label, from_root, labels):  # type: ignore[no-untyped-def]
     """Say whether an arc may bear a label: the fixed one, or any that suits its head."""
     if fixed_label != NO_LABEL:
@@ -512,7 +627,7 @@ def label_is_legal(label, fixed_label, from_root, labels):  # type: ignore[no-un
     return labels.at_word[label]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _offer(space, count, beam, score, state, action):  # type: ignore[no-untyped-def]
     """Keep a candidate if it is among the best `beam` so far; of equals the first offered stays first."""
     if count == beam:
@@ -531,50 +646,64 @@ def _offer(space, count, beam, score, state, action):  # type: ignore[no-untyped
     return count + 1
 
 
-@njit(cache=True, nogil=True)
-def offer_moves(space, state, moves, fixed, labels, n, count, beam):  # type: ignore[no-untyped-def]
-    """Offer every legal transition of a scored state to the next beam; return the candidates kept."""
-    sums = space.sums
-    score = space.scores[state]
+@inner
+def _offer_arcs(space, state, first, fixed_label, from_root, labels, count, beam):  # type: ignore[no-untyped-def]
+    """Offer the arcs of one direction, whose transitions start at `first`."""
     n_labels = labels.at_root.shape[0]
-    if moves & CAN_SHIFT:
-        count = _offer(space, count, beam, score + sums[SHIFT], state, SHIFT)
-    if moves & CAN_REDUCE:
-        count = _offer(space, count, beam, score + sums[REDUCE], state, REDUCE)
-    front = space.states[state, FRONT]
-    if moves & CAN_LEFT:
-        fixed_label = fixed.labels[space.nodes[space.states[state, TOP], WORD]]
-        for label in range(n_labels):
-            total = score + sums[LEFT + label]
-            if (count < beam or total > space.best_score[count - 1]) and label_is_legal(
-                label, fixed_label, front == n + 1, labels
-            ):
-                count = _offer(space, count, beam, total, state, LEFT + label)
-    if moves & CAN_RIGHT:
-        fixed_label = fixed.labels[front]
-        for label in range(n_labels):
-            total = score + sums[LEFT + n_labels + label]
-            if (count < beam or total > space.best_score[count - 1]) and label_is_legal(
-                label, fixed_label, False, labels
-            ):
-                count = _offer(space, count, beam, total, state, LEFT + n_labels + label)
+    score = space.scores[state]
+    sums = space.sums
+    if count == beam:
+        # Most states have no arc good enough: one quick look at the best tells.
+        best = sums[first]
+        for action in range(np.uint64(first), np.uint64(first + n_labels)):
+            best = sums[action] if sums[action] > best else best
+        if score + best <= space.best_score[count - 1]:
+            return count
+    for label in range(n_labels):
+        total = score + sums[first + label]
+        if (count < beam or total > space.best_score[count - 1]) and label_is_legal(
+            label, fixed_label, from_root, labels
+        ):
+            count = _offer(space, count, beam, total, state, first + label)
     return count
 
 
-@njit(cache=True, nogil=True)
-def search(space, templates, store, columns, base, n, fixed, labels, beam, memo):  # type: ignore[no-untyped-def]
-    """Beam search; leaves states of step t at t * beam, best first. Returns the width of the last beam."""
+@inner
+def offer_moves(space, state, moves, fixed, labels, n, count, beam):  # type: ignore[no-untyped-def]
+    """Offer every legal transition of a scored state to the next beam; return the candidates kept."""
+    score = space.scores[state]
+    if moves & CAN_SHIFT:
+        count = _offer(space, count, beam, score + space.sums[SHIFT], state, SHIFT)
+    if moves & CAN_REDUCE:
+        count = _offer(space, count, beam, score + space.sums[REDUCE], state, REDUCE)
+    front = space.states[state, FRONT]
+    if moves & CAN_LEFT:
+        fixed_label = fixed.labels[space.nodes[space.states[state, TOP], WORD]]
+        count = _offer_arcs(space, state, LEFT, fixed_label, front == n + 1, labels, count, beam)
+    if moves & CAN_RIGHT:
+        first = LEFT + labels.at_root.shape[0]
+        count = _offer_arcs(space, state, first, fixed.labels[front], False, labels, count, beam)
+    return count
+
+
+@inner
+def search(space, templates, store, columns, base, n, fixed, labels, beam, memo, exact):  # type: ignore[no-untyped-def]
+    """Beam search; leaves states of step t at t * beam, best first. Returns the width of the last beam.
+
+    Unless scores must be `exact`, greedy search does not score a state that has only one way on.
+    """
     n_labels = labels.at_root.shape[0]
     start_state(space, 0)
     if memo:
-        clear_memo(space)
+        clear_memo(space.counters)
     width = 1
     for step in range(2 * n):
         first = step * beam
         count = 0
         for state in range(first, first + width):
             moves = legal_moves(space, state, fixed, n)
-            score_state(space, state, templates, store, columns, base, n, moves, n_labels, memo)
+            if exact or beam > 1 or (moves != CAN_SHIFT and moves != CAN_REDUCE):
+                score_state(space, state, templates, store, columns, base, n, moves, n_labels, memo)
             count = offer_moves(space, state, moves, fixed, labels, n, count, beam)
         for i in range(count):
             apply_action(space, space.best_state[i], space.best_action[i], first + beam + i, n_labels)
@@ -583,7 +712,7 @@ def search(space, templates, store, columns, base, n, fixed, labels, beam, memo)
     return width
 
 
-@njit(cache=True, nogil=True)
+@inner
 def read_tree(space, state, n, n_labels, heads, labels):  # type: ignore[no-untyped-def]
     """Write heads (root = 0) and labels that a complete state stands for, into token positions 1 to n."""
     states = space.states
@@ -600,15 +729,32 @@ def read_tree(space, state, n, n_labels, heads, labels):  # type: ignore[no-unty
         state = source
 
 
-@njit(cache=True, nogil=True)
+@lean_entry
 def parse_range(  # type: ignore[no-untyped-def]
-    space, fixed, templates, store, sentences, labels, known_heads, known_labels, root_kinds, beam, memo,
-    first, last, k, heads_out, labels_out, scores_out, actions_out, widths_out,
+    space,
+    fixed,
+    templates,
+    store,
+    sentences,
+    labels,
+    known_heads,
+    known_labels,
+    root_kinds,
+    beam,
+    memo,
+    first,
+    last,
+    k,
+    heads_out,
+    labels_out,
+    scores_out,
+    actions_out,
+    widths_out,
 ):
     """Parse sentences [first, last) and write up to `k` best trees of each.
 
     `heads_out` and `labels_out` have k rows over all tokens; `actions_out` k rows over 2 x tokens (or no
-    rows: derivations are not wanted); `scores_out` k columns a sentence.
+    rows: neither derivations nor exact scores are wanted); `scores_out` k columns a sentence.
     """
     n_labels = labels.at_root.shape[0]
     for sentence in range(first, last):
@@ -620,7 +766,8 @@ def parse_range(  # type: ignore[no-untyped-def]
         space.counters[LAST_ROOT] = prepare_fixed(
             fixed, known_heads[base:], known_labels[base:], n, root_kinds[0], root_kinds[1]
         )
-        width = search(space, templates, store, sentences.columns, base, n, fixed, labels, beam, memo)
+        exact = actions_out.shape[0] > 0
+        width = search(space, templates, store, sentences.columns, base, n, fixed, labels, beam, memo, exact)
         widths_out[sentence] = min(k, width)
         for rank in range(min(k, width)):
             state = 2 * n * beam + rank
@@ -632,7 +779,7 @@ def parse_range(  # type: ignore[no-untyped-def]
                     state = space.states[state, PREVIOUS]
 
 
-@njit(cache=True, nogil=True)
+@lean_entry
 def collect_features(  # type: ignore[no-untyped-def]
     space, templates, columns, base, n, n_labels, actions, first, last, features, outputs, count
 ):
@@ -641,8 +788,7 @@ def collect_features(  # type: ignore[no-untyped-def]
     for step in range(last):
         action = actions[step]
         if step >= first:
-            fill_atoms(space, step, templates, columns, base, n)
-            hash_templates(space, templates, 0, templates.seeds.shape[0])
+            hash_state(space, step, templates, columns, base, n)
             for template in range(templates.seeds.shape[0]):
                 features[count] = space.features[template]
                 outputs[count] = action
@@ -651,20 +797,19 @@ def collect_features(  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(cache=True, nogil=True)
+@lean_entry
 def score_sequence(space, templates, store, columns, base, n, n_labels, actions):  # type: ignore[no-untyped-def]
     """Return the model score of a complete transition sequence."""
-    everything = CAN_SHIFT | CAN_REDUCE | CAN_LEFT | CAN_RIGHT
     start_state(space, 0)
     total = 0.0
     for step in range(2 * n):
-        score_state(space, step, templates, store, columns, base, n, everything, n_labels, False)
+        score_state(space, step, templates, store, columns, base, n, EVERYTHING, n_labels, False)
         total += space.sums[actions[step]]
         apply_action(space, step, actions[step], step + 1, n_labels)
     return total
 
 
-@njit(cache=True, nogil=True)
+@entry
 def oracle_actions(heads, arc_labels, n, n_labels, stack, actions):  # type: ignore[no-untyped-def]
     """Write the canonical transitions of a projective tree (root = 0 in `heads`) and return their number.
 
@@ -703,7 +848,7 @@ def oracle_actions(heads, arc_labels, n, n_labels, stack, actions):  # type: ign
     return count
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _must_reduce(stack, depth, heads, front, n):  # type: ignore[no-untyped-def]
     """Say whether the next word must meet one below the top: as its head, its child, or as a lone root."""
     if front > n:
@@ -716,7 +861,7 @@ def _must_reduce(stack, depth, heads, front, n):  # type: ignore[no-untyped-def]
     return False
 
 
-@njit(cache=True, nogil=True)
+@inner
 def trace_actions(space, state, count, actions):  # type: ignore[no-untyped-def]
     """Write the transitions that led to a state, `count` of them."""
     for step in range(count - 1, -1, -1):
@@ -727,7 +872,7 @@ def trace_actions(space, state, count, actions):  # type: ignore[no-untyped-def]
 EARLY, MAX_VIOLATION = 0, 1
 
 
-@njit(cache=True, nogil=True)
+@inner
 def find_violation(  # type: ignore[no-untyped-def]
     space, templates, store, columns, base, n, fixed, labels, beam, memo, gold, update, predicted
 ):
@@ -740,7 +885,7 @@ def find_violation(  # type: ignore[no-untyped-def]
     n_labels = labels.at_root.shape[0]
     start_state(space, 0)
     if memo:
-        clear_memo(space)
+        clear_memo(space.counters)
     width = 1
     gold_state = 0
     gold_rank = 0
@@ -800,7 +945,7 @@ class Update(NamedTuple):
 COUNT, DONE = 0, 1
 
 
-@njit(cache=True, nogil=True)
+@inner
 def collect_update(space, templates, columns, base, n, n_labels, better, worse, length, update):  # type: ignore[no-untyped-def]
     """Fill `update` with +1 for the features of `better` and -1 for those of `worse`, common prefix left out."""
     same = 0
@@ -810,7 +955,18 @@ def collect_update(space, templates, columns, base, n, n_labels, better, worse, 
         space, templates, columns, base, n, n_labels, better, same, length, update.features, update.outputs, 0
     )
     count = collect_features(
-        space, templates, columns, base, n, n_labels, worse, same, length, update.features, update.outputs, half
+        space,
+        templates,
+        columns,
+        base,
+        n,
+        n_labels,
+        worse,
+        same,
+        length,
+        update.features,
+        update.outputs,
+        half,
     )
     update.deltas[:half] = 1.0
     update.deltas[half:count] = -1.0
@@ -818,20 +974,41 @@ def collect_update(space, templates, columns, base, n, n_labels, better, worse, 
     update.counters[DONE] = 0
 
 
-@njit(cache=True, nogil=True)
+@lean_entry
 def finish_update(store, averages, update):  # type: ignore[no-untyped-def]
     """Add what waits; return whether all of it found room."""
     update.counters[DONE] = add_features(
-        store, averages, update.features, update.outputs, update.deltas, update.counters[COUNT],
+        store,
+        averages,
+        update.features,
+        update.outputs,
+        update.deltas,
+        update.counters[COUNT],
         update.counters[DONE],
     )
     return update.counters[DONE] == update.counters[COUNT]
 
 
-@njit(cache=True, nogil=True)
+@lean_entry
 def train_range(  # type: ignore[no-untyped-def]
-    space, fixed, templates, store, averages, sentences, labels, gold_actions, unknown, root_kinds, order, first,
-    last, beam, memo, rule, predicted, update,
+    space,
+    fixed,
+    templates,
+    store,
+    averages,
+    sentences,
+    labels,
+    gold_actions,
+    unknown,
+    root_kinds,
+    order,
+    first,
+    last,
+    beam,
+    memo,
+    rule,
+    predicted,
+    update,
 ):
     """Learn from sentences order[first:last]; return how many were done and how many led to an update.
 
@@ -846,23 +1023,33 @@ def train_range(  # type: ignore[no-untyped-def]
         if room_is_short(store, averages, 4 * n * n_templates):
             return position - first, updated
         averages.counters[STEPS] += 1
-        gold = gold_actions[2 * base:]
+        gold = gold_actions[2 * base :]
         space.counters[LAST_ROOT] = prepare_fixed(fixed, unknown, unknown, n, root_kinds[0], root_kinds[1])
         length = find_violation(
-            space, templates, store, sentences.columns, base, n, fixed, labels, beam, memo, gold, rule, predicted
+            space,
+            templates,
+            store,
+            sentences.columns,
+            base,
+            n,
+            fixed,
+            labels,
+            beam,
+            memo,
+            gold,
+            rule,
+            predicted,
         )
         if length > 0:
             updated += 1
             n_labels = labels.at_root.shape[0]
-            collect_update(
-                space, templates, sentences.columns, base, n, n_labels, gold, predicted, length, update
-            )
+            collect_update(space, templates, sentences.columns, base, n, n_labels, gold, predicted, length, update)
             if not finish_update(store, averages, update):
                 return position - first + 1, updated
     return last - first, updated
 
 
-@njit(cache=True, nogil=True)
+@inner
 def move_costs(space, state, n, gold_heads, costs):  # type: ignore[no-untyped-def]
     """Fill the number of gold arcs that each kind of transition loses (Goldberg & Nivre 2012).
 
@@ -898,7 +1085,7 @@ def move_costs(space, state, n, gold_heads, costs):  # type: ignore[no-untyped-d
         costs[3] += 1
 
 
-@njit(cache=True, nogil=True)
+@inner
 def choose_moves(space, state, moves, fixed, labels, n, gold_heads, gold_labels, costs, chosen):  # type: ignore[no-untyped-def]
     """Find the best-scoring legal transition and the best-scoring one of least cost.
 
@@ -939,10 +1126,26 @@ def choose_moves(space, state, moves, fixed, labels, n, gold_heads, gold_labels,
             chosen[3] = cost
 
 
-@njit(cache=True, nogil=True)
+@lean_entry
 def train_greedy_range(  # type: ignore[no-untyped-def]
-    space, fixed, templates, store, averages, sentences, labels, known_heads, known_labels, unknown, root_kinds,
-    order, first, last, explore, seed, update,
+    space,
+    fixed,
+    templates,
+    store,
+    averages,
+    sentences,
+    labels,
+    known_heads,
+    known_labels,
+    unknown,
+    root_kinds,
+    order,
+    first,
+    last,
+    explore,
+    seed,
+    scratch,
+    update,
 ):
     """Learn greedy parsing by the dynamic oracle from sentences order[first:last]; see `train_range`.
 
@@ -951,8 +1154,7 @@ def train_greedy_range(  # type: ignore[no-untyped-def]
     updated = 0
     n_labels = labels.at_root.shape[0]
     n_templates = templates.seeds.shape[0]
-    costs = np.zeros(4, np.int64)
-    chosen = np.zeros(4, np.int64)
+    costs, chosen = scratch[0], scratch[1]
     for position in range(first, last):
         sentence = order[position]
         base = sentences.offsets[sentence]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from treetune.corpus.projectivity import is_projective
 from treetune.corpus.sentence import UNKNOWN_HEAD, Sentence, Tree
 from treetune.corpus.wellformed import find_cycle
 from treetune.errors import DataError
@@ -71,9 +72,9 @@ def _add_root_by_label(heads: list[int], labels: list[int], only_root: NDArray[n
 def check_feasible(heads: Sequence[int]) -> None:
     """Raise DataError unless some projective tree with one root has all known heads (-1 unknown).
 
-    That is so when the arcs have no cycle, at most one comes from the root, and every word under an arc can
-    be under its head: following known heads up from it leads to that head, or ends under the arc at a word
-    whose head is still free.
+    That is so when no two arcs cross, there is no cycle, at most one arc comes from the root, and every word
+    under an arc can be under its head: following known heads up from it leads to an end of the arc, or ends
+    under the arc at a word whose head is still free.
     """
     roots = [word for word in range(1, len(heads)) if heads[word] == 0]
     if len(roots) > 1:
@@ -88,12 +89,12 @@ def check_feasible(heads: Sequence[int]) -> None:
         low, high = min(word, head), max(word, head)
         for covered in range(low + 1, high):
             top = covered
-            while top != head and low < top < high and heads[top] != UNKNOWN_HEAD:
+            while low < top < high and heads[top] != UNKNOWN_HEAD:
                 top = heads[top]
-            if top != head and not low < top < high:
+            if top not in (head, word) and (not low < top < high or _is_above(heads, top, head)):
                 raise _not_projective(head, word, covered)
-            if top != head and _is_above(heads, top, head):
-                raise _not_projective(head, word, covered)
+    if not is_projective(heads):
+        raise _crossing(heads)
 
 
 def _is_above(heads: Sequence[int], ancestor: int, word: int) -> bool:
@@ -108,6 +109,21 @@ def _not_projective(head: int, word: int, covered: int) -> DataError:
     return DataError(
         f"the fixed arc from {head} to {word} cannot be in a projective tree with what is fixed for word {covered}; "
         "leave one of them open"
+    )
+
+
+def _crossing(heads: Sequence[int]) -> DataError:
+    """Name the first two arcs between words that cross."""
+    known = [word for word in range(1, len(heads)) if heads[word] > 0]
+    spans = {word: (min(word, heads[word]), max(word, heads[word])) for word in known}
+    one, other = next(
+        (one, other)
+        for one in known
+        for other in known
+        if spans[one][0] < spans[other][0] < spans[one][1] < spans[other][1]
+    )
+    return DataError(
+        f"the fixed arcs from {heads[one]} to {one} and from {heads[other]} to {other} cross; leave one of them open"
     )
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from treetune.corpus.projectivity import plain_label, projectivize
 from treetune.corpus.sentence import Example, Tree
+from treetune.corpus.wellformed import is_tree
 from treetune.errors import DataError, unknown_name
 from treetune.models.transition import _kernels as kernels
 from treetune.models.transition.parser import Grammar, TransitionParser
@@ -21,7 +22,7 @@ DYNAMIC = "dynamic"
 UPDATES = (*RULES, DYNAMIC)
 
 # Weights smaller than this part of one update are dropped when weights are frozen.
-PRUNE = 0.02
+PRUNE = 0.5
 
 
 def default_update(beam: int) -> str:
@@ -68,8 +69,12 @@ class TransitionLearner:
         if not any(len(example.sentence) for example in treebank):
             raise DataError("the treebank has no words; expected at least one sentence with a tree")
         for place, example in enumerate(treebank, start=1):
-            if not example.gold.is_complete or len(example.gold.roots) > 1:
-                raise DataError(f"sentence {place} of the treebank has no complete tree with one root")
+            where = f"sentence {place} of the treebank"
+            words, nodes = len(example.sentence), len(example.gold)
+            if words != nodes:
+                raise DataError(f"{where} has {words} words, but its tree has {nodes}")
+            if words and not is_tree(example.gold.heads):
+                raise DataError(f"{where} has no complete tree with one root")
 
     def _encode_gold(self, trees: Sequence[Tree]) -> None:
         ids = self.grammar.labels.ids()
@@ -94,6 +99,7 @@ class TransitionLearner:
         self._fixed = make_fixed(self._longest)
         self._unknown = np.full(self._longest + 2, -1, np.int32)
         self._predicted = np.empty(2 * self._longest + 2, np.int32)
+        self._scratch = np.zeros((2, 4), np.int64)
         self._room = 4 * self._longest * len(self._templates.seeds)
         self._update = kernels.Update(
             features=np.empty(self._room, np.uint64),
@@ -120,27 +126,38 @@ class TransitionLearner:
             updated += changed
             if done < len(order):
                 self.live.grow(self._room)
-                while not kernels.finish_update(self.live.store, self.live.averages, self._update):
-                    self.live.grow(self._room)
-                self._update.counters[:] = 0
+            while not kernels.finish_update(self.live.store, self.live.averages, self._update):
+                self.live.grow(self._room)
         return updated
 
     def _run(self, order: NDArray[np.int64], first: int) -> tuple[int, int]:
         live, task = self.live, self._task
-        start = (self._space, self._fixed, self._templates, live.store, live.averages, self._sentences, task.labels)
+        start = (
+            self._space,
+            self._fixed,
+            self._templates,
+            live.store,
+            live.averages,
+            self._sentences,
+            task.labels,
+        )
         if self.update == DYNAMIC:
             return kernels.train_greedy_range(  # type: ignore[no-any-return]
                 *start, self._heads, self._labels, self._unknown, task.root_kinds, order, first, len(order),
-                self.explore, (self.seed << 20) + self._passes, self._update,
+                self.explore, ((self.seed << 20) + self._passes) % 2**63, self._scratch, self._update,
             )  # fmt: skip
         return kernels.train_range(  # type: ignore[no-any-return]
             *start, self._actions, self._unknown, task.root_kinds, order, first, len(order), task.beam, task.memo,
             RULES[self.update], self._predicted, self._update,
         )  # fmt: skip
 
-    def freeze(self) -> FrozenWeights:
+    def snapshot(self) -> FrozenWeights:
         """Return the averaged weights as they are now."""
         return self.live.freeze(prune=PRUNE)
+
+    def install(self, model: TransitionParser, weights: FrozenWeights) -> None:
+        """Let a parser predict with the weights of a snapshot."""
+        model.fit(self.grammar, weights)
 
 
 def lift(treebank: Sequence[Example], *, min_lifted: int) -> list[Tree]:

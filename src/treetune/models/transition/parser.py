@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treetune.corpus.projectivity import deprojectivize
-from treetune.corpus.sentence import UNKNOWN_HEAD, UNKNOWN_LABEL, Sentence, Tree
-from treetune.errors import ConfigError, ModelError
-from treetune.features.encoding import INPUTS, Encoder
+from treetune.corpus.projectivity import deprojectivize, plain_label
+from treetune.corpus.sentence import UNKNOWN_HEAD, UNKNOWN_LABEL, Example, Sentence, Tree
+from treetune.corpus.wellformed import is_tree
+from treetune.errors import ConfigError, ModelError, unknown_name
+from treetune.features.encoding import COLUMNS, INPUTS, Encoder
 from treetune.features.templates import TemplateSet, load_templates
-from treetune.models.base import Candidate
+from treetune.models.base import Candidate, Learner
 from treetune.models.transition import _kernels as kernels
 from treetune.models.transition.constraints import encode_fixed
 from treetune.models.transition.search import Found, Task, make_space, run, unknown_arcs
@@ -44,7 +46,9 @@ class TransitionConfig:
         for name in ("beam", "min_count", "min_lifted"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 1, found {getattr(self, name)}")
-        load_templates(self.features)
+        for name in self.inputs:
+            if name not in INPUTS:
+                raise unknown_name("input column", name, INPUTS)
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,11 @@ class Grammar:
         """Collect words, tags and labels, and adapt the templates to the columns that are there."""
         encoder = Encoder.learn(sentences, inputs=config.inputs, min_count=config.min_count)
         template_set = load_templates(config.features).adapt(encoder.columns, STATE_VALUES)
+        if not template_set.groups:
+            raise ConfigError(
+                f"no template of the feature set {config.features!r} fits the treebank, "
+                f"which has only the columns {', '.join(encoder.columns)}"
+            )
         return cls(encoder, LabelTable.learn(trees), template_set)
 
     def templates(self) -> kernels.Templates:
@@ -73,7 +82,7 @@ class TransitionParser:
     Train it with `treetune.train`, or get a trained one from `treetune.load`.
     """
 
-    kind = "transition"
+    kind: ClassVar[str] = "transition"
 
     def __init__(self, config: TransitionConfig | None = None, **options: Any) -> None:
         try:
@@ -81,6 +90,8 @@ class TransitionParser:
         except TypeError:
             known = ", ".join(TransitionConfig.__dataclass_fields__)
             raise ConfigError(f"unknown option among {', '.join(options)}; known: {known}") from None
+        # Mistakes in the templates show now, not after a treebank was read.
+        compile_templates(load_templates(self.config.features), COLUMNS)
         self._grammar: Grammar | None = None
         self._weights: FrozenWeights | None = None
         self._templates: kernels.Templates | None = None
@@ -101,8 +112,8 @@ class TransitionParser:
 
     def with_beam(self, beam: int) -> TransitionParser:
         """Return a parser with the same weights that searches with another beam."""
-        other = TransitionParser(self.config, beam=beam)
-        other._grammar, other._weights, other._templates = self._grammar, self._weights, self._templates
+        other = copy.copy(self)
+        other.config = replace(self.config, beam=beam)
         return other
 
     @property
@@ -139,7 +150,7 @@ class TransitionParser:
         encoded, known = self._encode(sentences, constraints)
         found = run(task, encoded, known=known, threads=_checked_threads(threads))
         return [
-            self._tree(found, 0, int(start), int(end))
+            self._tree(found, 0, int(start), int(end), known[0])
             for start, end in zip(encoded.offsets[:-1], encoded.offsets[1:], strict=True)
         ]
 
@@ -166,11 +177,16 @@ class TransitionParser:
                 [sentences[i] for i in left], None if constraints is None else [constraints[i] for i in left]
             )
             found = run(
-                self._task(beam), encoded, known=known, k=beam, derivations=True, threads=_checked_threads(threads)
+                self._task(beam),
+                encoded,
+                known=known,
+                k=beam,
+                derivations=True,
+                threads=_checked_threads(threads),
             )
             unfinished = []
             for place, i in enumerate(left):
-                lists[i] = self._distinct(found, place, encoded.offsets, k)
+                lists[i] = self._distinct(found, place, encoded.offsets, k, known[0])
                 # A beam that was not full has seen everything there is.
                 if len(lists[i]) < k and found.widths[place] == beam:
                     unfinished.append(i)
@@ -184,9 +200,10 @@ class TransitionParser:
         heads = np.array(tree.heads, np.int32)
         labels = np.array([ids.get(label, kernels.NO_LABEL) for label in tree.labels], np.int32)
         actions = np.empty(2 * n, np.int32)
-        if (labels[1:] < 0).any() or len(tree.roots) != 1:
+        if (labels[1:] < 0).any() or not is_tree(tree.heads):
             return ()
-        done = kernels.oracle_actions(heads, labels, n, len(ids) - 1, np.empty(n + 2, np.int64), actions)
+        n_labels = len(self.grammar.labels)
+        done = kernels.oracle_actions(heads, labels, n, n_labels, np.empty(n + 2, np.int64), actions)
         return tuple(int(action) for action in actions) if done == 2 * n else ()
 
     def features(
@@ -197,7 +214,7 @@ class TransitionParser:
         A candidate has its own transitions, a tree its canonical ones. The sum of their weights is the
         output's score.
         """
-        actions = np.array(self._actions(output), np.int32)
+        actions = np.array(self._actions(sentence, output), np.int32)
         task = self._task(1)
         encoded, _ = self._encode([sentence], None)
         size = len(actions) * len(task.templates.seeds)
@@ -210,7 +227,7 @@ class TransitionParser:
 
     def score(self, sentence: Sentence, output: Tree | Candidate[Tree]) -> float:
         """Return the exact score of an output under the averaged weights."""
-        actions = np.array(self._actions(output), np.int32)
+        actions = np.array(self._actions(sentence, output), np.int32)
         task = self._task(1)
         encoded, _ = self._encode([sentence], None)
         total = kernels.score_sequence(
@@ -218,6 +235,12 @@ class TransitionParser:
             len(task.labels.at_root), actions,
         )  # fmt: skip
         return float(total) / self.weights.scale
+
+    def learner(self, treebank: Sequence[Example], *, update: str | None = None, seed: int = 0) -> Learner:
+        """Return what learns from `treebank`; see `models.transition.learner`."""
+        from treetune.models.transition.learner import TransitionLearner
+
+        return TransitionLearner(self, treebank, update=update, seed=seed)
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return (configuration, arrays): all that `from_state` needs."""
@@ -236,16 +259,12 @@ class TransitionParser:
     @classmethod
     def from_state(cls, config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> TransitionParser:
         """Rebuild a trained parser from `state()`."""
-        options = {**config["options"], "inputs": tuple(config["options"]["inputs"]), "features": "default"}
-        parser = cls(replace(TransitionConfig(), **options))
+        parser = cls()
+        options = config["options"]
         # The templates themselves are in the file, so a set that came from a user's file is not needed again.
-        object.__setattr__(parser.config, "features", config["options"]["features"])
-        labels = LabelTable(
-            tuple(config["labels"]), tuple(config["labels_at_root"]), tuple(config["labels_at_word"])
-        )
-        templates = TemplateSet(
-            tuple(tuple(tuple(template) for template in group) for group in config["templates"])
-        )
+        parser.config = TransitionConfig(**{**options, "inputs": tuple(options["inputs"])})
+        labels = LabelTable(tuple(config["labels"]), tuple(config["labels_at_root"]), tuple(config["labels_at_word"]))
+        templates = TemplateSet(tuple(tuple(tuple(template) for template in group) for group in config["templates"]))
         grammar = Grammar(Encoder.from_state(config["encoder"]), labels, templates)
         parser.fit(grammar, FrozenWeights.from_tensors(labels.outputs, config["scale"], tensors))
         return parser
@@ -263,37 +282,44 @@ class TransitionParser:
             return encoded, unknown_arcs(int(encoded.offsets[-1]))
         return encoded, encode_fixed(sentences, constraints, labels=self.grammar.labels)
 
-    def _tree(self, found: Found, rank: int, start: int, end: int) -> Tree:
+    def _tree(self, found: Found, rank: int, start: int, end: int, fixed_heads: NDArray[np.int32]) -> Tree:
         names = self.grammar.labels.names
+        numbers = found.labels[rank, start + 1 : end].tolist()
         tree = Tree(
             (UNKNOWN_HEAD, *found.heads[rank, start + 1 : end].tolist()),
-            (UNKNOWN_LABEL, *[names[label] for label in found.labels[rank, start + 1 : end].tolist()]),
+            (UNKNOWN_LABEL, *[names[number] for number in numbers]),
         )
-        return deprojectivize(tree) if self.grammar.labels.lifts else tree
+        if self.grammar.labels.lifted.isdisjoint(numbers):
+            return tree
+        # A word whose head was fixed stays there, whatever its label says of having been lifted.
+        is_fixed = fixed_heads[start:end] != UNKNOWN_HEAD
+        pairs = zip(tree.labels, is_fixed, strict=True)
+        kept = tuple(plain_label(name) if fixed else name for name, fixed in pairs)
+        return deprojectivize(Tree(tree.heads, kept))
 
     def _distinct(
-        self, found: Found, place: int, offsets: NDArray[np.int64], k: int
+        self, found: Found, place: int, offsets: NDArray[np.int64], k: int, fixed_heads: NDArray[np.int32]
     ) -> list[Candidate[Tree]]:
         start, end = int(offsets[place]), int(offsets[place + 1])
         steps = slice(2 * start, 2 * start + 2 * (end - start - 1))
         candidates: dict[Tree, Candidate[Tree]] = {}
         for rank in range(int(found.widths[place])):
-            tree = self._tree(found, rank, start, end)
+            tree = self._tree(found, rank, start, end, fixed_heads)
             if tree not in candidates:
                 score = float(found.scores[place, rank]) / self.weights.scale
                 candidates[tree] = Candidate(tree, score, tuple(found.actions[rank, steps].tolist()))
             if len(candidates) == k:
                 break
         if end - start == 1:
-            empty = Tree.unknown(0)
-            return [Candidate(empty, 0.0)]
+            return [Candidate(Tree.unknown(0), 0.0)]
         return list(candidates.values())
 
-    def _actions(self, output: Tree | Candidate[Tree]) -> tuple[int, ...]:
-        if isinstance(output, Candidate):
-            return output.derivation
-        actions = self.derivation(output)
-        if not actions and len(output):
+    def _actions(self, sentence: Sentence, output: Tree | Candidate[Tree]) -> tuple[int, ...]:
+        tree = output.output if isinstance(output, Candidate) else output
+        if len(tree) != len(sentence):
+            raise ModelError(f"expected a tree of {len(sentence)} words, found {len(tree)}")
+        actions = output.derivation if isinstance(output, Candidate) else self.derivation(output)
+        if len(actions) != 2 * len(tree):
             raise ModelError(
                 "this tree has no arc-eager derivation: expected a projective tree with one root and known labels"
             )

@@ -53,7 +53,7 @@ def make_space(task: Task, longest: int) -> kernels.Space:
     outputs = 2 + 2 * len(task.labels.at_root)
     states = (2 * longest + 1) * (beam + 1)
     nodes = 2 * states + 4
-    groups = len(templates.group_starts) - 1
+    groups = len(templates.group_first) - 1
     remembered = min(LARGEST_MEMO, groups * states) if task.memo else 0
     slots = 1 << max(4, (2 * remembered - 1).bit_length()) if remembered else 16
     # Sums of int16 weights need more bits; float32 weights are small integers and sum exactly.
@@ -67,6 +67,7 @@ def make_space(task: Task, longest: int) -> kernels.Space:
         counters=np.zeros(8, np.int64),
         words=np.empty(len(kernels.ADDRESSES), np.int32),
         labels=np.empty(len(kernels.ADDRESSES), np.int32),
+        parts=np.empty(kernels.PARTS, np.uint64),
         atoms=np.empty(len(templates.atom_address), np.uint64),
         features=np.empty(len(templates.seeds), np.uint64),
         rows=np.empty(len(templates.seeds), np.int64),
@@ -77,14 +78,22 @@ def make_space(task: Task, longest: int) -> kernels.Space:
         memo_keys=np.zeros(slots, np.uint64),
         memo_rows=np.zeros(slots, np.int32),
         memo_stamps=np.zeros(slots, np.int32),
-        memo_sums=np.zeros((remembered + 1, outputs), sums),
+        memo_sums=np.zeros((remembered + groups + 1, outputs), sums),
+        group_rows=np.zeros(groups + 1, np.uint64),
+        new_groups=np.zeros(groups + 1, np.int64),
     )
 
 
 def make_fixed(longest: int) -> kernels.Fixed:
     """Return room for what is fixed in a sentence of up to `longest` words."""
-    numbers = [np.empty(longest + 2, np.int32) for _ in range(5)]
-    return kernels.Fixed(*numbers, np.empty(longest + 2, np.bool_))
+    return kernels.Fixed(
+        heads=np.empty(longest + 2, np.int32),
+        labels=np.empty(longest + 2, np.int32),
+        last_dependent=np.empty(longest + 2, np.int32),
+        first_dependent=np.empty(longest + 2, np.int32),
+        reach=np.empty(longest + 2, np.int32),
+        may_be_root=np.empty(longest + 2, np.bool_),
+    )
 
 
 def run(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +28,17 @@ STATE_VALUES = {
 # Values that only some places have.
 PLACES_OF_VALUE = {"vl": ("S0", "N0"), "sl": ("S0", "N0"), "vr": ("S0",), "sr": ("S0",), "dist": ("S0",)}
 
+PARTS_OF_TOP = {
+    kernels.A_LEFT_COUNT: kernels.PART_LEFT_COUNT,
+    kernels.A_RIGHT_COUNT: kernels.PART_RIGHT_COUNT,
+    kernels.A_LEFT_SET: kernels.PART_LEFT_SET,
+    kernels.A_RIGHT_SET: kernels.PART_RIGHT_SET,
+}
+PARTS_OF_FRONT = {
+    kernels.A_LEFT_COUNT: kernels.PART_FRONT_COUNT,
+    kernels.A_LEFT_SET: kernels.PART_FRONT_SET,
+}
+
 
 @dataclass(frozen=True)
 class LabelTable:
@@ -43,6 +56,8 @@ class LabelTable:
         for tree in trees:
             for head, _, label in tree.arcs():
                 (at_root if head == 0 else at_word).add(label)
+        # Without longer sentences nothing is known of other arcs: then they may bear what the root's bears.
+        at_word = at_word or at_root
         names = tuple(sorted(at_root | at_word))
         return cls(names, tuple(name in at_root for name in names), tuple(name in at_word for name in names))
 
@@ -50,10 +65,10 @@ class LabelTable:
         """Return the number of labels."""
         return len(self.names)
 
-    @property
-    def lifts(self) -> bool:
-        """Whether some labels mark lifted arcs."""
-        return any(plain_label(name) != name for name in self.names)
+    @cached_property
+    def lifted(self) -> frozenset[int]:
+        """The labels that mark lifted arcs."""
+        return frozenset(number for number, name in enumerate(self.names) if plain_label(name) != name)
 
     @property
     def outputs(self) -> int:
@@ -96,6 +111,10 @@ def compile_templates(templates: TemplateSet, columns: Sequence[str]) -> kernels
         group_atoms.extend(used)
         group_atom_starts.append(len(group_atoms))
     places = [_place_and_value(atom, columns) for atom in atoms]
+    group_parts, group_part_starts = [], [0]
+    for first, last in itertools.pairwise(group_atom_starts):
+        group_parts.extend(sorted({part for atom in group_atoms[first:last] for part in _parts(*places[atom])}))
+        group_part_starts.append(len(group_parts))
     return kernels.Templates(
         atom_address=np.array([place for place, _ in places], np.int32),
         atom_column=np.array([value for _, value in places], np.int32),
@@ -103,10 +122,29 @@ def compile_templates(templates: TemplateSet, columns: Sequence[str]) -> kernels
         starts=np.array(starts, np.int32),
         atoms=np.array(template_atoms, np.int32),
         seeds=np.array(seeds, np.uint64),
-        group_starts=np.array(group_starts, np.int32),
-        group_atom_starts=np.array(group_atom_starts, np.int32),
-        group_atoms=np.array(group_atoms, np.int32),
+        group_first=np.array([*group_starts[:-1], 0], np.int32),
+        group_last=np.array([*group_starts[1:], len(seeds)], np.int32),
+        group_atom_starts=np.array([*group_atom_starts, len(group_atoms) + len(atoms)], np.int32),
+        group_atoms=np.array([*group_atoms, *range(len(atoms))], np.int32),
+        group_part_starts=np.array(group_part_starts, np.int32),
+        group_parts=np.array(group_parts, np.int32),
+        part_seed=np.array([_seed(f"part {number}") | 1 for number in range(kernels.PARTS)], np.uint64),
     )
+
+
+def _parts(place: int, value: int) -> list[int]:
+    """Return the parts of a state that an atom depends on."""
+    top, front = kernels.ADDRESSES.index("S0"), kernels.ADDRESSES.index("N0")
+    if value == kernels.A_LABEL:
+        return [kernels.PART_LABELS + place]
+    if value == kernels.A_DISTANCE:
+        return [top, front]
+    if place == front and value in PARTS_OF_FRONT:
+        return [PARTS_OF_FRONT[value]]
+    if value in PARTS_OF_TOP:
+        return [PARTS_OF_TOP[value]]
+    # The words further ahead follow from the first.
+    return [front if kernels.ADDRESSES[place].startswith("N") and kernels.ADDRESSES[place][1:].isdigit() else place]
 
 
 def _seed(name: str) -> int:

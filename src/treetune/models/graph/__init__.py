@@ -1,0 +1,1 @@
+"""Graph-based parsing: exact search over arc scores, projective and not."""

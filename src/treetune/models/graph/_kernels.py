@@ -1,0 +1,957 @@
+"""Kernels of the graph parsers: projective charts and their k-best lists, spanning trees, rearrangement.
+
+Every search takes `scores[h, d]`, the score of the arc from h to d (0 is the root, -inf forbids the arc), and
+some take `siblings[h, d, s]`, which is added when s is the dependent of h next to d on d's side of h, between
+the two (s = h: there is none). Every tree has exactly one dependent of the root. A search writes heads and
+scores, best first, and returns how many trees it wrote: 0 if there is none, `BAD_SCORE` if a score that
+it would read is neither finite nor -inf.
+
+**Charts.** (Eisner 1996; siblings as in McDonald & Pereira 2006.) Four square planes of cells. A cell of the
+first three is a vertex of the hypergraph and its place is the vertex's name:
+
+    RIGHT [i, j], i < j    complete span i..j, head i         RIGHT [d, h], h < d    arc h -> d and what is
+    LEFT  [i, j], i < j    complete span i..j, head j         LEFT  [h, d], d < h    inside of it
+    JOIN  [i, j], i < j    right half of i beside left half of j, no arc yet; JOIN [j, i] is a mirror
+    ARC   [i, j], i < j    a copy of LEFT [j, i], so that the loop over j runs along a row
+
+The root is no part of the chart: the goal joins LEFT [1, r] and RIGHT [r, n] over its one dependent r.
+
+**Spanning trees.** (Tarjan 1977, in the dense O(n^2) form.) Arcs of the root are taken only where no other
+arc is left, which is maximisation of (-number of root arcs, score) in lexicographic order: one root, exactly,
+without a penalty that would swallow digits of the scores.
+
+Small kernels are inlined by force: their working memory is a tuple of arrays, dear to pass.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+BAD_SCORE = -1
+RIGHT, LEFT, JOIN, ARC = 0, 1, 2, 3
+PLANES = 4
+VERTEX_PLANES = 3
+NO_VERTEX = -1
+
+UNSEEN, ON_PATH, DONE, MERGED = 0, 1, 2, 3
+# Reduced scores are sums of many: two closer than this part of the largest score count as equal.
+ROUNDING = 1e-11
+
+
+class Chart(NamedTuple):
+    """Working memory of a projective search."""
+
+    cells: NDArray[np.float64]
+    row: NDArray[np.float64]
+    stack: NDArray[np.int32]
+
+
+class Lists(NamedTuple):
+    """Working memory of projective k-best lists. A slot is a vertex that has been asked for its derivations.
+
+    `slots` gives the slot of a vertex; `about` the vertex of a slot and its numbers of derivations; of the 3k
+    entries of a slot the first k are found, sorted, the others wait in a heap.
+    """
+
+    slots: NDArray[np.int32]
+    about: NDArray[np.int32]
+    entry_score: NDArray[np.float64]
+    entry: NDArray[np.int32]
+    stack: NDArray[np.int32]
+
+
+VERTEX, FOUND, WAITING, USED = 0, 1, 2, 3  # fields of `Lists.about`; USED (number of slots) in its first row
+
+
+class Contraction(NamedTuple):
+    """Working memory of a spanning tree search.
+
+    Three matrices [d, h]; then what is known of slots, of words, and of nodes of the forest of cycles.
+    """
+
+    allowed: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    arcs: NDArray[np.int32]
+    state: NDArray[np.int32]
+    path: NDArray[np.int32]
+    node: NDArray[np.int32]
+    entry: NDArray[np.int32]
+    first: NDArray[np.int32]
+    last: NDArray[np.int32]
+    following: NDArray[np.int32]
+    holder: NDArray[np.int32]
+    offset: NDArray[np.float64]
+    begin: NDArray[np.int32]
+    end: NDArray[np.int32]
+    up: NDArray[np.int32]
+    enter: NDArray[np.int32]
+    enter_weight: NDArray[np.float64]
+
+
+class Partition(NamedTuple):
+    """Working memory of k-best spanning trees: subsets of all trees, and the decisions that make them."""
+
+    bound: NDArray[np.float64]
+    tree: NDArray[np.int32]
+    decision: NDArray[np.int32]
+    arc: NDArray[np.int32]
+    decision_parent: NDArray[np.int32]
+    decision_arc: NDArray[np.int32]
+    decision_required: NDArray[np.bool_]
+
+
+@njit(cache=True, nogil=True)
+def scores_are_good(scores, siblings):  # type: ignore[no-untyped-def]
+    """Whether every score that belongs to an arc (and a sibling) is finite or -inf."""
+    size = scores.shape[0]
+    bad = 0
+    for h in range(size):
+        for d in range(1, h):
+            bad += not scores[h, d] < np.inf
+        for d in range(h + 1, size):
+            bad += not scores[h, d] < np.inf
+    if siblings.shape[0] > 0:
+        for r in range(1, size):
+            bad += not siblings[0, r, 0] < np.inf
+        for h in range(1, size):
+            for d in range(1, h):
+                for s in range(d + 1, h + 1):
+                    bad += not siblings[h, d, s] < np.inf
+            for d in range(h + 1, size):
+                for s in range(h, d):
+                    bad += not siblings[h, d, s] < np.inf
+    return bad == 0
+
+
+@njit(cache=True, nogil=True)
+def tree_score(scores, siblings, heads, nearest):  # type: ignore[no-untyped-def]
+    """Sum the scores of one tree word by word; `nearest` has room for one number a token."""
+    size = scores.shape[0]
+    total = 0.0
+    for d in range(1, size):
+        total += scores[heads[d], d]
+    if siblings.shape[0] == 0:
+        return total
+    for h in range(size):
+        nearest[h] = h
+    for d in range(1, size):
+        h = heads[d]
+        if h < d:
+            total += siblings[h, d, nearest[h]]
+            nearest[h] = d
+    for h in range(size):
+        nearest[h] = h
+    for d in range(size - 1, 0, -1):
+        h = heads[d]
+        if h > d:
+            total += siblings[h, d, nearest[h]]
+            nearest[h] = d
+    return total
+
+
+@njit(cache=True, nogil=True)
+def sort_trees(heads, out, count):  # type: ignore[no-untyped-def]
+    """Sort trees by score, best first; equal ones stay in order. They arrive sorted up to rounding."""
+    for end in range(1, count):
+        place = end
+        while place > 0 and out[place] > out[place - 1]:
+            for d in range(heads.shape[1]):
+                heads[place, d], heads[place - 1, d] = heads[place - 1, d], heads[place, d]
+            out[place], out[place - 1] = out[place - 1], out[place]
+            place -= 1
+
+
+# Projective charts.
+
+
+@njit(cache=True, nogil=True)
+def _plane(chart, plane, size):  # type: ignore[no-untyped-def]
+    return chart.cells[plane * size * size : (plane + 1) * size * size].reshape(size, size)
+
+
+@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+def _best_sum(first, second, third):  # type: ignore[no-untyped-def]
+    """Return the largest sum of three numbers at the same place; NaN-free, so that the loop is vectorised."""
+    best = -np.inf
+    for k in range(first.shape[0]):
+        value = first[k] + second[k] + third[k]
+        if value > best:
+            best = value
+    return best
+
+
+@njit(cache=True, nogil=True)
+def fill_chart(scores, siblings, chart):  # type: ignore[no-untyped-def]
+    """Compute the best score of every span; O(n^3), with siblings too.
+
+    For each start i from the right, a span i..m that is final is pushed into all longer ones at once.
+    """
+    size = scores.shape[0]
+    right, left = _plane(chart, RIGHT, size), _plane(chart, LEFT, size)
+    join, arc = _plane(chart, JOIN, size), _plane(chart, ARC, size)
+    second_order = siblings.shape[0] > 0
+    own = chart.row
+    for i in range(size - 1, 0, -1):
+        right[i, i] = 0.0
+        left[i, i] = 0.0
+        for j in range(i + 1, size):
+            join[i, j] = left[i + 1, j]
+            right[i, j] = -np.inf
+            left[i, j] = -np.inf
+        for m in range(i + 1, size):
+            if second_order:
+                to_right = left[i + 1, m] + siblings[i, m, i]
+                to_left = right[i, m - 1] + siblings[m, i, m]
+                inner = slice(i + 1, m)
+                to_right = max(to_right, _best_sum(own[inner], join[m, inner], siblings[i, m, inner]))
+                to_left = max(to_left, _best_sum(join[i, inner], left[m, inner], siblings[m, i, inner]))
+                join[m, i] = join[i, m]
+            else:
+                to_right = join[i, m]
+                to_left = join[i, m]
+            to_right += scores[i, m]
+            to_left += scores[m, i]
+            own[m] = to_right
+            right[m, i] = to_right
+            left[m, i] = to_left
+            arc[i, m] = to_left
+            whole_right = max(right[i, m], to_right)
+            whole_left = max(left[i, m], to_left)
+            right[i, m] = whole_right
+            left[i, m] = whole_left
+            for j in range(m + 1, size):
+                join[i, j] = max(join[i, j], whole_right + left[m + 1, j])
+                right[i, j] = max(right[i, j], to_right + right[m, j])
+                left[i, j] = max(left[i, j], whole_left + arc[m, j])
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _complete(plane, i, j, size):  # type: ignore[no-untyped-def]
+    """Return the vertex of a complete span; a single word is a leaf and has none."""
+    if i == j:
+        return NO_VERTEX
+    return (plane * size + i) * size + j
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _edge(vertex, m, scores, siblings):  # type: ignore[no-untyped-def]
+    """Return the two tails (or `NO_VERTEX`) and the weight of the hyperedge of a vertex with split m."""
+    size = scores.shape[0]
+    second_order = siblings.shape[0] > 0
+    if vertex == VERTEX_PLANES * size * size:
+        weight = scores[0, m] + siblings[0, m, 0] if second_order else scores[0, m]
+        return _complete(LEFT, 1, m, size), _complete(RIGHT, m, size - 1, size), weight
+    plane = vertex // (size * size)
+    a = vertex // size - plane * size
+    b = vertex % size
+    if a < b:
+        if plane == JOIN:
+            return _complete(RIGHT, a, m, size), _complete(LEFT, m + 1, b, size), 0.0
+        if plane == RIGHT:
+            return m * size + a, _complete(RIGHT, m, b, size), 0.0
+        return _complete(LEFT, a, m, size), (size + b) * size + m, 0.0
+    if plane == RIGHT:  # the arc from b to a
+        if not second_order:
+            return (2 * size + b) * size + a, NO_VERTEX, scores[b, a]
+        weight = scores[b, a] + siblings[b, a, m]
+        if m == b:
+            return _complete(LEFT, b + 1, a, size), NO_VERTEX, weight
+        return m * size + b, (2 * size + m) * size + a, weight
+    if not second_order:  # the arc from a to b
+        return (2 * size + b) * size + a, NO_VERTEX, scores[a, b]
+    weight = scores[a, b] + siblings[a, b, m]
+    if m == a:
+        return _complete(RIGHT, b, a - 1, size), NO_VERTEX, weight
+    return (2 * size + b) * size + m, (size + a) * size + m, weight
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _split_scores(vertex, scores, siblings, chart):  # type: ignore[no-untyped-def]
+    """Write to `chart.row[m]` the best score of a vertex built by split m; return the range of its splits.
+
+    The same sums as in `_edge`, but one loop for each kind of vertex.
+    """
+    size = scores.shape[0]
+    left, join = size * size, 2 * size * size
+    cells, row = chart.cells, chart.row
+    second_order = siblings.shape[0] > 0
+    if vertex == VERTEX_PLANES * size * size:
+        for m in range(1, size):
+            row[m] = cells[left + size + m] + cells[m * size + size - 1] + scores[0, m]
+            if second_order:
+                row[m] += siblings[0, m, 0]
+        return 1, size
+    plane = vertex // (size * size)
+    a = vertex // size - plane * size
+    b = vertex % size
+    if a < b and plane == JOIN:
+        for m in range(a, b):
+            row[m] = cells[a * size + m] + cells[left + (m + 1) * size + b]
+        return a, b
+    if a < b and plane == RIGHT:
+        for m in range(a + 1, b + 1):
+            row[m] = cells[m * size + a] + cells[m * size + b]
+        return a + 1, b + 1
+    if a < b:
+        for m in range(a, b):
+            row[m] = cells[left + a * size + m] + cells[left + b * size + m]
+        return a, b
+    if not second_order:
+        row[b] = cells[join + b * size + a] + (scores[b, a] if plane == RIGHT else scores[a, b])
+        return b, b + 1
+    if plane == RIGHT:
+        row[b] = cells[left + (b + 1) * size + a] + (scores[b, a] + siblings[b, a, b])
+        for m in range(b + 1, a):
+            inner = cells[m * size + b] + cells[join + a * size + m]
+            row[m] = inner + (scores[b, a] + siblings[b, a, m])
+        return b, a
+    row[a] = cells[b * size + a - 1] + (scores[a, b] + siblings[a, b, a])
+    for m in range(b + 1, a):
+        inner = cells[join + b * size + m] + cells[left + a * size + m]
+        row[m] = inner + (scores[a, b] + siblings[a, b, m])
+    return b + 1, a + 1
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _set_head(vertex, m, heads, size):  # type: ignore[no-untyped-def]
+    """Write the arc that a vertex makes, if it makes one."""
+    if vertex == VERTEX_PLANES * size * size:
+        heads[m] = 0
+        return
+    plane = vertex // (size * size)
+    a = vertex // size - plane * size
+    b = vertex % size
+    if a > b:
+        if plane == RIGHT:
+            heads[a] = b
+        else:
+            heads[b] = a
+
+
+@njit(cache=True, nogil=True)
+def best_projective(scores, siblings, chart, heads, out):  # type: ignore[no-untyped-def]
+    """Write the best projective tree to `heads[0]` and its score to `out[0]`."""
+    if not scores_are_good(scores, siblings):
+        return BAD_SCORE
+    fill_chart(scores, siblings, chart)
+    size = scores.shape[0]
+    stack = chart.stack
+    stack[0] = VERTEX_PLANES * size * size
+    height = 1
+    heads[0, 0] = -1
+    while height > 0:
+        height -= 1
+        vertex = stack[height]
+        first_m, last_m = _split_scores(vertex, scores, siblings, chart)
+        best, best_m = -np.inf, -1
+        for m in range(first_m, last_m):
+            if chart.row[m] > best:
+                best, best_m = chart.row[m], m
+        if best_m < 0:
+            return 0
+        _set_head(vertex, best_m, heads[0], size)
+        first, second, _ = _edge(vertex, best_m, scores, siblings)
+        if first != NO_VERTEX:
+            stack[height] = first
+            height += 1
+        if second != NO_VERTEX:
+            stack[height] = second
+            height += 1
+    out[0] = tree_score(scores, siblings, heads[0], stack)
+    return 1
+
+
+# Lazy k-best lists (Huang & Chiang 2005, algorithm 3). A derivation is (split, rank of the first tail, rank
+# of the second tail). Ranks (a, b) are proposed by (a, b - 1), and (a, 0) by (a - 1, 0): each pair once,
+# after one that is no worse.
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _put(lists, place, score, m, first_rank, second_rank):  # type: ignore[no-untyped-def]
+    lists.entry_score[place] = score
+    lists.entry[place, 0] = m
+    lists.entry[place, 1] = first_rank
+    lists.entry[place, 2] = second_rank
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _move(lists, target, source):  # type: ignore[no-untyped-def]
+    lists.entry_score[target] = lists.entry_score[source]
+    for field in range(3):
+        lists.entry[target, field] = lists.entry[source, field]
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _propose(lists, slot, k, score, m, first_rank, second_rank):  # type: ignore[no-untyped-def]
+    """Push a derivation onto the heap of a slot."""
+    base = slot * 3 * k + k
+    place = lists.about[slot, WAITING]
+    lists.about[slot, WAITING] += 1
+    while place > 0 and score > lists.entry_score[base + (place - 1) // 2]:
+        _move(lists, base + place, base + (place - 1) // 2)
+        place = (place - 1) // 2
+    _put(lists, base + place, score, m, first_rank, second_rank)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _accept(lists, slot, k):  # type: ignore[no-untyped-def]
+    """Move the best derivation from the heap of a slot to its list; return False if there is none."""
+    count = lists.about[slot, WAITING] - 1
+    if count < 0:
+        return False
+    base = slot * 3 * k + k
+    _move(lists, base - k + lists.about[slot, FOUND], base)
+    lists.about[slot, FOUND] += 1
+    lists.about[slot, WAITING] = count
+    score = lists.entry_score[base + count]
+    hole = 0
+    while 2 * hole + 1 < count:
+        child = 2 * hole + 1
+        if child + 1 < count and lists.entry_score[base + child + 1] > lists.entry_score[base + child]:
+            child += 1
+        if score >= lists.entry_score[base + child]:
+            break
+        _move(lists, base + hole, base + child)
+        hole = child
+    _move(lists, base + hole, base + count)
+    return True
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _visit(vertex, scores, siblings, chart, lists, k):  # type: ignore[no-untyped-def]
+    """Return the slot of a vertex; on the first visit, propose its k best splits and accept the best one."""
+    if lists.slots[vertex] >= 0:
+        return lists.slots[vertex]
+    slot = lists.about[0, USED]
+    lists.about[0, USED] += 1
+    lists.slots[vertex] = slot
+    lists.about[slot, VERTEX] = vertex
+    lists.about[slot, FOUND] = 0
+    base = slot * 3 * k + k
+    count = 0
+    first_m, last_m = _split_scores(vertex, scores, siblings, chart)
+    least = -np.inf
+    for m in range(first_m, last_m):
+        score = chart.row[m]
+        if score <= least:
+            continue
+        place = count if count < k else k - 1
+        count = min(count + 1, k)
+        # A list in descending order is a heap.
+        while place > 0 and score > lists.entry_score[base + place - 1]:
+            _move(lists, base + place, base + place - 1)
+            place -= 1
+        _put(lists, base + place, score, m, 0, 0)
+        if count == k:
+            least = lists.entry_score[base + k - 1]
+    lists.about[slot, WAITING] = count
+    _accept(lists, slot, k)
+    return slot
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _has(lists, vertex, rank):  # type: ignore[no-untyped-def]
+    """Whether the derivation of that rank has been found."""
+    return vertex != NO_VERTEX and lists.slots[vertex] >= 0 and lists.about[lists.slots[vertex], FOUND] > rank
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _ranked_score(vertex, rank, cells, lists, k):  # type: ignore[no-untyped-def]
+    """Return the score of the derivation of that rank, which has been found if it is not the first."""
+    if vertex == NO_VERTEX:
+        return 0.0
+    if rank == 0:
+        return cells[vertex]
+    return lists.entry_score[lists.slots[vertex] * 3 * k + rank]
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _propose_neighbours(slot, last, scores, siblings, cells, lists, k):  # type: ignore[no-untyped-def]
+    """Propose the derivations that follow the `last` one found, as far as its tails have them."""
+    m, first_rank, second_rank = lists.entry[last, 0], lists.entry[last, 1], lists.entry[last, 2]
+    first, second, weight = _edge(lists.about[slot, VERTEX], m, scores, siblings)
+    if second_rank == 0 and _has(lists, first, first_rank + 1):
+        value = _ranked_score(first, first_rank + 1, cells, lists, k)
+        value += _ranked_score(second, 0, cells, lists, k)
+        _propose(lists, slot, k, weight + value, m, first_rank + 1, 0)
+    if _has(lists, second, second_rank + 1):
+        value = _ranked_score(first, first_rank, cells, lists, k)
+        value += _ranked_score(second, second_rank + 1, cells, lists, k)
+        _propose(lists, slot, k, weight + value, m, first_rank, second_rank + 1)
+
+
+@njit(cache=True, nogil=True)
+def _extend(slot, wanted, scores, siblings, chart, lists, k):  # type: ignore[no-untyped-def]
+    """Find derivations of a slot until it has `wanted` or all.
+
+    A frame of the stack is (slot, wanted, stage): how many tails of the last derivation found have been asked
+    for their next one.
+    """
+    stack = lists.stack
+    stack[0], stack[1], stack[2] = slot, wanted, 0
+    height = 1
+    while height > 0:
+        frame = 3 * (height - 1)
+        current, stage = stack[frame], stack[frame + 2]
+        if lists.about[current, FOUND] >= stack[frame + 1]:
+            height -= 1
+            continue
+        last = current * 3 * k + lists.about[current, FOUND] - 1
+        if stage == 2:
+            _propose_neighbours(current, last, scores, siblings, chart.cells, lists, k)
+            stack[frame + 2] = 0
+            if not _accept(lists, current, k):
+                height -= 1
+            continue
+        stack[frame + 2] = stage + 1
+        first, second, _ = _edge(lists.about[current, VERTEX], lists.entry[last, 0], scores, siblings)
+        tail, rank = (first, lists.entry[last, 1]) if stage == 0 else (second, lists.entry[last, 2])
+        if tail != NO_VERTEX and rank + 2 <= k and (stage == 1 or lists.entry[last, 2] == 0):
+            asked = _visit(tail, scores, siblings, chart, lists, k)
+            if lists.about[asked, FOUND] < rank + 2:
+                stack[frame + 3], stack[frame + 4], stack[frame + 5] = asked, rank + 2, 0
+                height += 1
+
+
+@njit(cache=True, nogil=True)
+def _read_derivation(goal, rank, scores, siblings, chart, lists, k, heads):  # type: ignore[no-untyped-def]
+    """Write the heads of a derivation of the goal."""
+    stack = chart.stack
+    size = scores.shape[0]
+    heads[0] = -1
+    stack[0], stack[1] = goal, rank
+    height = 1
+    while height > 0:
+        height -= 1
+        vertex = stack[2 * height]
+        slot = _visit(vertex, scores, siblings, chart, lists, k)
+        place = slot * 3 * k + stack[2 * height + 1]
+        m = lists.entry[place, 0]
+        _set_head(vertex, m, heads, size)
+        first, second, _ = _edge(vertex, m, scores, siblings)
+        if first != NO_VERTEX:
+            stack[2 * height], stack[2 * height + 1] = first, lists.entry[place, 1]
+            height += 1
+        if second != NO_VERTEX:
+            stack[2 * height], stack[2 * height + 1] = second, lists.entry[place, 2]
+            height += 1
+
+
+@njit(cache=True, nogil=True)
+def k_best_projective(scores, siblings, chart, lists, heads, out):  # type: ignore[no-untyped-def]
+    """Write the best projective trees, as many as `out` has places; all are different."""
+    if not scores_are_good(scores, siblings):
+        return BAD_SCORE
+    fill_chart(scores, siblings, chart)
+    size, k = scores.shape[0], out.shape[0]
+    goal = VERTEX_PLANES * size * size
+    lists.slots[: goal + 1] = -1
+    lists.about[0, USED] = 0
+    top = _visit(goal, scores, siblings, chart, lists, k)
+    count = 0
+    while count < k and lists.about[top, FOUND] > count:
+        _read_derivation(goal, count, scores, siblings, chart, lists, k, heads[count])
+        out[count] = tree_score(scores, siblings, heads[count], chart.stack)
+        count += 1
+        if count < k:
+            _extend(top, count + 1, scores, siblings, chart, lists, k)
+    sort_trees(heads, out, count)
+    return count
+
+
+# Spanning trees. A *slot* is a word or a contracted cycle, known by one of its words; a *node* of the forest
+# is a word or a cycle, cycles numbered from `size` in the order they were made. An arc is the number
+# d * size + h.
+
+
+@njit(cache=True, nogil=True)
+def _load(scores, space):  # type: ignore[no-untyped-def]
+    """Copy the scores to `allowed[d, h]`; return the largest finite size of a score."""
+    size = scores.shape[0]
+    allowed = space.allowed[: size * size].reshape(size, size)
+    largest = 0.0
+    for d in range(1, size):
+        for h in range(size):
+            value = scores[h, d] if h != d else -np.inf
+            allowed[d, h] = value
+            if value > -np.inf:
+                largest = max(largest, abs(value))
+    return largest
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _start(space, size):  # type: ignore[no-untyped-def]
+    """Make every word a slot of its own."""
+    for place in range(size, size * size):
+        space.weights[place] = space.allowed[place]
+        space.arcs[place] = place
+    for v in range(size):
+        space.state[v] = UNSEEN
+        space.node[v] = v
+        space.entry[v] = v
+        space.first[v] = v
+        space.last[v] = v
+        space.following[v] = -1
+        space.holder[v] = v
+        space.offset[v] = 0.0
+    for node in range(2 * size):
+        space.up[node] = 0
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _choose(space, size, slot, known, tolerance):  # type: ignore[no-untyped-def]
+    """Return the source slot, weight and number of the best arc into a slot; source -1 if there is none.
+
+    An arc of the `known` best tree wins against equals, so that the search retraces that very tree.
+    """
+    row = space.weights[slot * size : (slot + 1) * size]
+    source, weight = 0, -np.inf
+    for h in range(1, size):
+        if row[h] > weight:
+            source, weight = h, row[h]
+    if source == 0:
+        weight = row[0]
+        if weight == -np.inf:
+            return -1, weight, 0
+    arc = space.arcs[slot * size + source]
+    if known.shape[0] > 0:
+        d = space.entry[slot]
+        h = known[d]
+        value = space.allowed[d * size + h] - space.offset[d]
+        if (h == 0) == (source == 0) and value >= weight - tolerance:
+            source, weight, arc = space.holder[h], value, d * size + h
+    return source, weight, arc
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _cheapest_swap(space, size, slot, source, weight, arc):  # type: ignore[no-untyped-def]
+    """Return the least loss of entering a slot by another arc than `arc`, which is in the known tree.
+
+    The other arc may not start below the slot in the tree, nor be a second arc of the root.
+    """
+    loss = np.inf
+    top = arc // size
+    if source != 0:
+        for h in range(1, size):
+            value = space.weights[slot * size + h]
+            if h != source and value > -np.inf and weight - value < loss:
+                begin = space.begin[space.arcs[slot * size + h] % size]
+                if begin < space.begin[top] or begin > space.end[top]:
+                    loss = weight - value
+    # Between two slots only the best arc is kept in the matrix: look at all that run beside `arc`.
+    d = space.first[slot]
+    while d >= 0:
+        h = space.first[source]
+        while h >= 0:
+            if d * size + h != arc:
+                loss = min(loss, weight - (space.allowed[d * size + h] - space.offset[d]))
+            h = space.following[h]
+        d = space.following[d]
+    return loss
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _contract(space, size, begin, length, node, known):  # type: ignore[no-untyped-def]
+    """Merge the slots at `path[begin:length]`, which form a cycle, into the first of them."""
+    weights, arcs = space.weights, space.arcs
+    slot = space.path[begin]
+    row = slot * size
+    entry = space.entry[slot]
+    for place in range(begin, length):
+        member = space.path[place]
+        inside = space.node[member]
+        gain = space.enter_weight[inside]
+        space.up[inside] = node
+        if known.shape[0] > 0:
+            arc = space.enter[inside]
+            if known[arc // size] != arc % size:
+                entry = space.entry[member]
+            word = space.first[member]
+            while word >= 0:
+                space.offset[word] += gain
+                space.holder[word] = slot
+                word = space.following[word]
+        if member == slot:
+            for h in range(size):
+                weights[row + h] -= gain
+            continue
+        space.state[member] = MERGED
+        for h in range(size):
+            value = weights[member * size + h] - gain
+            if value > weights[row + h]:
+                weights[row + h] = value
+                arcs[row + h] = arcs[member * size + h]
+        space.following[space.last[slot]] = space.first[member]
+        space.last[slot] = space.last[member]
+    for d in range(1, size):
+        if d == slot or space.state[d] == MERGED or space.state[d] == DONE:
+            continue
+        target = d * size + slot
+        for place in range(begin + 1, length):
+            other = d * size + space.path[place]
+            if weights[other] > weights[target]:
+                weights[target] = weights[other]
+                arcs[target] = arcs[other]
+            weights[other] = -np.inf
+    for place in range(begin, length):
+        weights[row + space.path[place]] = -np.inf
+    space.entry[slot] = entry
+    space.node[slot] = node
+
+
+@njit(cache=True, nogil=True)
+def _contract_all(space, size, known, tolerance):  # type: ignore[no-untyped-def]
+    """Choose an arc into every slot, contracting cycles; grow a path against the arcs until it ends.
+
+    Returns the number of nodes (0: no tree) and, if a best tree is `known`, the arc of it that the second
+    best tree lacks (-1: there is no second) and the loss (Camerini, Fratta & Maffioli 1980).
+    """
+    _start(space, size)
+    state, path = space.state, space.path
+    nodes = size
+    swapped, least = -1, np.inf
+    rooted = False
+    for start in range(1, size):
+        if state[start] != UNSEEN:
+            continue
+        path[0] = start
+        state[start] = ON_PATH
+        length = 1
+        while length > 0:
+            slot = path[length - 1]
+            source, weight, arc = _choose(space, size, slot, known, tolerance)
+            if source < 0 or (source == 0 and rooted):
+                return 0, swapped, least
+            space.enter[space.node[slot]] = arc
+            space.enter_weight[space.node[slot]] = weight
+            if known.shape[0] > 0 and known[arc // size] == arc % size:
+                loss = _cheapest_swap(space, size, slot, source, weight, arc)
+                if loss < least:
+                    least, swapped = loss, arc
+            if source == 0 or state[source] == DONE:
+                rooted = True
+                for place in range(length):
+                    state[path[place]] = DONE
+                length = 0
+            elif state[source] == UNSEEN:
+                path[length] = source
+                state[source] = ON_PATH
+                length += 1
+            else:
+                begin = length - 1
+                while path[begin] != source:
+                    begin -= 1
+                _contract(space, size, begin, length, nodes, known)
+                nodes += 1
+                length = begin + 1
+    return nodes, swapped, least
+
+
+@njit(cache=True, nogil=True)
+def _find_tree(space, size, heads):  # type: ignore[no-untyped-def]
+    """Write the best tree of the allowed arcs; return False if there is none."""
+    nodes, _, _ = _contract_all(space, size, heads[:0], 0.0)
+    if nodes == 0:
+        return False
+    for node in range(nodes - 1, size - 1, -1):
+        # The arc that enters a cycle replaces the cycle's arc to the same word.
+        arc = space.enter[node]
+        inside = arc // size
+        while space.up[inside] != node:
+            inside = space.up[inside]
+        space.enter[inside] = arc
+    heads[0] = -1
+    for d in range(1, size):
+        heads[d] = space.enter[d] % size
+    return True
+
+
+@njit(cache=True, nogil=True)
+def best_spanning(scores, siblings, space, heads, out):  # type: ignore[no-untyped-def]
+    """Write the best tree to `heads[0]` and its score to `out[0]`; `siblings` is empty here."""
+    if not scores_are_good(scores, siblings):
+        return BAD_SCORE
+    _load(scores, space)
+    if not _find_tree(space, scores.shape[0], heads[0]):
+        return 0
+    out[0] = tree_score(scores, siblings, heads[0], space.path)
+    return 1
+
+
+@njit(cache=True, nogil=True)
+def number_subtrees(heads, begin, end, first, following):  # type: ignore[no-untyped-def]
+    """Number the tokens so that those below v are exactly begin[v]..end[v]; the last two arrays are work."""
+    size = heads.shape[0]
+    for v in range(size):
+        first[v] = -1
+        begin[v] = -1
+    for d in range(size - 1, 0, -1):
+        following[d] = first[heads[d]]
+        first[heads[d]] = d
+    v, number = 0, 0
+    while v >= 0:
+        if begin[v] < 0:
+            begin[v] = number
+            number += 1
+        child = first[v]
+        if child >= 0:
+            first[v] = following[child]
+            v = child
+        else:
+            end[v] = number - 1
+            v = heads[v]
+
+
+@njit(cache=True, nogil=True)
+def _restrict(space, size, partition, decision):  # type: ignore[no-untyped-def]
+    """Forbid the arcs that a chain of decisions rules out."""
+    allowed = space.allowed[: size * size].reshape(size, size)
+    while decision >= 0:
+        arc = partition.decision_arc[decision]
+        d, h = arc // size, arc % size
+        if partition.decision_required[decision]:
+            value = allowed[d, h]
+            for other in range(size):
+                allowed[d, other] = -np.inf
+            allowed[d, h] = value
+        else:
+            allowed[d, h] = -np.inf
+        decision = partition.decision_parent[decision]
+
+
+@njit(cache=True, nogil=True)
+def _file_subset(scores, space, partition, item, heads, out, tree, decision):  # type: ignore[no-untyped-def]
+    """File at `item` the subset of trees left by `decision`; its best is `tree`, its second is sought."""
+    size = scores.shape[0]
+    largest = _load(scores, space)
+    _restrict(space, size, partition, decision)
+    number_subtrees(heads[tree], space.begin, space.end, space.first, space.following)
+    _, arc, loss = _contract_all(space, size, heads[tree], ROUNDING * largest)
+    partition.bound[item] = out[tree] - loss if arc >= 0 else -np.inf
+    partition.tree[item] = tree
+    partition.decision[item] = decision
+    partition.arc[item] = arc
+
+
+@njit(cache=True, nogil=True)
+def _decide(partition, number, parent, arc, required):  # type: ignore[no-untyped-def]
+    partition.decision_parent[number] = parent
+    partition.decision_arc[number] = arc
+    partition.decision_required[number] = required
+    return number
+
+
+@njit(cache=True, nogil=True)
+def k_best_spanning(scores, siblings, space, partition, heads, out):  # type: ignore[no-untyped-def]
+    """Write the best trees, as many as `out` has places; all are different; O(k n^2). `siblings` is empty.
+
+    All trees are kept as subsets, each with its best tree known and filed under the score of its second best.
+    Taking a subset's second best tree splits it in two by an arc that the two trees differ in.
+    """
+    count = best_spanning(scores, siblings, space, heads, out)
+    k, size = out.shape[0], scores.shape[0]
+    if count <= 0 or k == 1:
+        return count
+    _file_subset(scores, space, partition, 0, heads, out, 0, -1)
+    items = 1
+    while count < k:
+        item = np.argmax(partition.bound[:items])
+        if partition.bound[item] == -np.inf:
+            break
+        tree, parent, arc = partition.tree[item], partition.decision[item], partition.arc[item]
+        without = _decide(partition, 2 * count - 2, parent, arc, False)
+        _load(scores, space)
+        _restrict(space, size, partition, without)
+        partition.bound[item] = -np.inf
+        if not _find_tree(space, size, heads[count]):
+            continue
+        out[count] = tree_score(scores, siblings, heads[count], space.path)
+        count += 1
+        if count < k:
+            required = _decide(partition, 2 * count - 3, parent, arc, True)
+            _file_subset(scores, space, partition, item, heads, out, tree, required)
+            _file_subset(scores, space, partition, items, heads, out, count - 1, without)
+            items += 1
+    sort_trees(heads, out, count)
+    return count
+
+
+# Rearrangement (McDonald & Pereira 2006): climb from a tree by changing one head at a time.
+
+
+@njit(cache=True, nogil=True)
+def _gains_of_leaving(scores, siblings, heads, side, gains):  # type: ignore[no-untyped-def]
+    """Write for each word what the score gains when it leaves its head; `side` is work, two rows."""
+    size = scores.shape[0]
+    for direction in (1, -1):
+        nearest, before = side[0], side[1]
+        for h in range(size):
+            nearest[h] = h
+        for step in range(1, size):
+            d = step if direction == 1 else size - step
+            h = heads[d]
+            if (d > h) != (direction == 1):
+                continue
+            s = nearest[h]
+            gains[d] = -scores[h, d] - siblings[h, d, s]
+            if s != h:
+                gains[s] += siblings[h, d, before[s]] - siblings[h, d, s]
+            before[d] = s
+            nearest[h] = d
+
+
+@njit(cache=True, nogil=True)
+def _best_move(scores, siblings, heads, space, gains, side):  # type: ignore[no-untyped-def]
+    """Return the word and the new head whose change gains most (0: none); the root keeps its dependent."""
+    size = scores.shape[0]
+    number_subtrees(heads, space.begin, space.end, space.first, space.following)
+    _gains_of_leaving(scores, siblings, heads, side, gains)
+    best, best_d, best_h = 0.0, 0, 0
+    beyond = side[0]
+    for h in range(1, size):
+        for direction in (1, -1):
+            stop = size if direction == 1 else 0
+            after = -1
+            for d in range(stop - direction, h, -direction):
+                beyond[d] = after
+                if heads[d] == h:
+                    after = d
+            s = h
+            for d in range(h + direction, stop, direction):
+                if heads[d] == h:
+                    s = d
+                    continue
+                if heads[d] == 0 or space.begin[d] <= space.begin[h] <= space.end[d]:
+                    continue
+                gain = gains[d] + scores[h, d] + siblings[h, d, s]
+                after = beyond[d]
+                if after >= 0:
+                    gain += siblings[h, after, d] - siblings[h, after, s]
+                if gain > best:
+                    best, best_d, best_h = gain, d, h
+    return best_d, best_h
+
+
+@njit(cache=True, nogil=True)
+def rearrange(scores, siblings, space, side, heads, out):  # type: ignore[no-untyped-def]
+    """Improve the tree in `heads[0]` by the best change of one head as long as the score rises."""
+    tree = heads[0]
+    out[0] = tree_score(scores, siblings, tree, space.path)
+    if out[0] == -np.inf:
+        return 0
+    while True:
+        d, h = _best_move(scores, siblings, tree, space, space.offset, side)
+        if d == 0:
+            return 1
+        old = tree[d]
+        tree[d] = h
+        score = tree_score(scores, siblings, tree, space.path)
+        if not score > out[0]:
+            # The gain was a matter of rounding.
+            tree[d] = old
+            return 1
+        out[0] = score

@@ -1,0 +1,259 @@
+"""Whole passes of learning against a plain twin: the same updates, the same weights, the same averages."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from transition_samples import TEMPLATES, all_trees, columns_of, random_sentence, templates_of
+from transition_twin import LEFT, GoldArcs, Rules, State, mix, state_features, violation
+
+from treetune.corpus.sentence import Example, Sentence, Tree
+from treetune.errors import ConfigError, DataError
+from treetune.models.transition import search
+from treetune.models.transition.learner import TransitionLearner, default_update, lift
+from treetune.models.transition.parser import TransitionParser
+
+sys.path.append(str(Path(__file__).parents[2] / "weights"))
+from weights_twin import TwinWeights, cells_of
+
+
+def random_treebank(seed: int, *, count: int, longest: int = 5, labels: str = "dbc") -> list[Example]:
+    draw = random.Random(seed)
+    trees = {n: list(all_trees(n)) for n in range(1, longest + 1)}
+    examples = []
+    for _ in range(count):
+        sentence = random_sentence(draw, draw.randint(1, longest))
+        heads = draw.choice(trees[len(sentence)])
+        names = ["root" if head == 0 else draw.choice(labels) for head in heads]
+        examples.append(Example(sentence, Tree.of(heads, names)))
+    return examples
+
+
+class TwinLearner:
+    """What a learner does, sentence by sentence."""
+
+    def __init__(self, learner: TransitionLearner, treebank: Sequence[Example]) -> None:
+        self.grammar = learner.grammar
+        self.beam, self.update, self.seed, self.explore = (
+            learner.parser.beam, learner.update, learner.seed, learner.explore,
+        )  # fmt: skip
+        self.treebank = treebank
+        self.weights = TwinWeights()
+        self.passes = 0
+        self.parser = TransitionParser(learner.parser.config)
+        self.parser.fit(learner.grammar, learner.snapshot())
+
+    def learn(self, order: Sequence[int]) -> int:
+        self.passes += 1
+        learn = self._learn_greedily if self.update == "dynamic" else self._learn_by_beam
+        return sum(learn(place, self.treebank[i]) for place, i in enumerate(order))
+
+    def _rules(self, sentence: Sentence) -> Rules:
+        return Rules(len(sentence), self.grammar.labels.at_root, self.grammar.labels.at_word)
+
+    def _features(self, sentence: Sentence, state: State) -> list[int]:
+        return state_features(state, templates_of(self.grammar), columns_of(self.grammar, sentence))
+
+    def _scores(self, sentence: Sentence, state: State) -> dict[int, float]:
+        keys = {feature >> 28 for feature in self._features(sentence, state)}
+        scores = {}
+        for output in range(self.grammar.labels.outputs):
+            scores[output] = sum(float(self.weights.weights.get((key, output), 0)) for key in keys)
+        return scores
+
+    def _learn_by_beam(self, place: int, example: Example) -> bool:
+        self.weights.steps += 1
+        sentence, rules = example.sentence, self._rules(example.sentence)
+        gold = self.parser.derivation(example.gold)
+        memo: dict[State, dict[int, float]] = {}
+
+        def scorer(state: State) -> dict[int, float]:
+            if state not in memo:
+                memo[state] = self._scores(sentence, state)
+            return memo[state]
+
+        length, predicted = violation(rules, scorer, self.beam, gold, self.update)
+        changes = []
+        for actions, delta in ((gold[:length], 1.0), (predicted, -1.0)):
+            state, is_common = rules.start(), True
+            for step, action in enumerate(actions):
+                is_common = is_common and gold[step] == predicted[step]
+                if not is_common:
+                    changes += [(feature, action, delta) for feature in self._features(sentence, state)]
+                state = state.after(action)
+        self.weights.add(changes)
+        return length > 0
+
+    def _learn_greedily(self, place: int, example: Example) -> bool:
+        self.weights.steps += 1
+        sentence, rules = example.sentence, self._rules(example.sentence)
+        ids = self.grammar.labels.ids()
+        gold = GoldArcs(example.gold.heads[1:], [ids[label] for label in example.gold.labels[1:]])
+        changes = []
+        state = rules.start()
+        for step in range(2 * len(sentence)):
+            scores = self._scores(sentence, state)
+            legal = rules.legal_actions(state)
+            costs = {action: gold.cost(state, action) for action in legal}
+            predicted = max(legal, key=lambda action: (scores[action], -action))
+            oracle = min(legal, key=lambda action: (costs[action], -scores[action], action))
+            action = predicted
+            if costs[predicted] > costs[oracle]:
+                features = self._features(sentence, state)
+                changes += [(feature, oracle, 1.0) for feature in features]
+                changes += [(feature, predicted, -1.0) for feature in features]
+                draw = mix(((self.seed << 20) + self.passes + place * 65537 + step) % 2**64)
+                if (draw >> 11) / 2**53 >= self.explore:
+                    action = oracle
+            state = state.after(action)
+        self.weights.add(changes)
+        return bool(changes)
+
+
+def check_equal(learner: TransitionLearner, twin: TwinLearner) -> None:
+    for average in (True, False):
+        frozen = learner.live.freeze(average=average)
+        scale, cells = twin.weights.freeze(average=average)
+        assert frozen.scale == scale
+        assert cells_of(frozen.tensors()) == cells
+    assert learner.live.rows == len(twin.weights.rows)
+
+
+@pytest.mark.parametrize(
+    ("update", "beam", "memo_from"),
+    [
+        ("early", 1, 1000), ("early", 2, 1), ("early", 4, 1000), ("early", 7, 1),
+        ("max-violation", 1, 1), ("max-violation", 2, 1000), ("max-violation", 3, 1), ("max-violation", 8, 1),
+        ("max-violation", 8, 1000), ("dynamic", 1, 1000), ("dynamic", 1, 1),
+    ],
+)  # fmt: skip
+def test_learning_is_that_of_the_twin(update: str, beam: int, memo_from: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "MEMO_FROM_BEAM", memo_from)
+    treebank = random_treebank(beam, count=25)
+    parser = TransitionParser(beam=beam, features=TEMPLATES, min_count=1)
+    learner = TransitionLearner(parser, treebank, update=update, seed=5, explore=0.7)
+    twin = TwinLearner(learner, treebank)
+    draw = random.Random(beam)
+    for _ in range(3):
+        order = draw.sample(range(25), 25)
+        assert learner.learn(np.array(order)) == twin.learn(order) > 0
+        check_equal(learner, twin)
+
+
+def test_rows_that_become_dense_while_learning_change_nothing() -> None:
+    treebank = random_treebank(3, count=40, longest=4, labels="abcdefghij")
+    parser = TransitionParser(beam=2, features=TEMPLATES, min_count=1)
+    learner = TransitionLearner(parser, treebank, update="max-violation")
+    twin = TwinLearner(learner, treebank)
+    for _ in range(3):
+        learner.learn(np.arange(40))
+        twin.learn(range(40))
+    assert (learner.live.store.dense != 0).any()
+    check_equal(learner, twin)
+
+
+def test_an_update_that_found_no_room_is_finished_before_learning_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    treebank = random_treebank(4, count=3)
+    learner = TransitionLearner(TransitionParser(beam=2, features=TEMPLATES), treebank)
+    changes = (np.array([1 << 40], np.uint64), np.array([1], np.uint16), np.array([1], np.float32))
+    learner.live.add(*changes)
+
+    def run(order: object, first: int) -> tuple[int, int]:
+        update = learner._update
+        update.features[:1], update.outputs[:1], update.deltas[:1] = changes
+        update.counters[:] = (1, 0)
+        return 1, 1
+
+    monkeypatch.setattr(learner, "_run", run)
+    assert learner.learn(np.array([0])) == 1
+    assert cells_of(learner.live.freeze(average=False).tensors()) == {(1 << 12, 1): 32767}
+
+
+def test_learning_in_parts_is_learning_at_once() -> None:
+    treebank = random_treebank(6, count=30)
+
+    def learned(parts: Sequence[int]) -> dict[str, bytes]:
+        parser = TransitionParser(beam=4, features=TEMPLATES, min_count=1)
+        learner = TransitionLearner(parser, treebank)
+        for part in np.split(np.arange(30), parts):
+            learner.learn(part)
+        return {name: values.tobytes() for name, values in learner.snapshot().tensors().items()}
+
+    assert learned([]) == learned([1, 7, 8, 29])
+
+
+def test_the_dynamic_oracle_loses_the_gold_arcs_that_exhaustive_search_loses() -> None:
+    """Costs are those of a system that may end with several roots; the one-root rule can cost more."""
+    more, states = 0, 0
+    for heads in all_trees(4):
+        gold = GoldArcs(heads, [0] * 4)
+        rules = Rules(4, (True,), (True,))
+        for state in _reachable(rules):
+            costs = {action: gold.cost(state, action) for action in rules.legal_actions(state)}
+            assert all(cost >= 0 for cost in costs.values())
+            states += 1
+            more += min(costs.values()) > 0
+    assert 0 < more < 0.05 * states
+
+
+def _reachable(rules: Rules) -> set[State]:
+    found, waiting = set(), [rules.start()]
+    while waiting:
+        state = waiting.pop()
+        if state not in found and not state.is_final:
+            found.add(state)
+            waiting += [state.after(action) for action in rules.legal_actions(state)]
+    return found
+
+
+def test_updates_suit_the_beam() -> None:
+    assert [default_update(beam) for beam in (1, 2, 8)] == ["dynamic", "max-violation", "max-violation"]
+
+
+def test_errors_by_text() -> None:
+    parser = TransitionParser(features=TEMPLATES)
+    good = random_treebank(0, count=1)
+    with pytest.raises(
+        ConfigError,
+        match=r"^unknown update 'max'; known: dynamic, early, max-violation$",
+    ):
+        TransitionLearner(parser, good, update="max")
+    for empty in ([], [Example(Sentence.of([]), Tree.unknown(0))]):
+        with pytest.raises(DataError, match=r"^the treebank has no words; expected at least one sentence with a tree$"):
+            TransitionLearner(parser, empty)
+    sentence = Sentence.of(["a", "b", "c"])
+    for heads in ((0, 0, 1), (0, -1, 1), (2, 1, 2), (0, 3, 2), (0, 2, 1), (0, 4, 1)):
+        with pytest.raises(DataError, match=r"^sentence 2 of the treebank has no complete tree with one root$"):
+            TransitionLearner(parser, [*good, Example(sentence, Tree.of(heads, "abc"))])
+    with pytest.raises(DataError, match=r"^sentence 1 of the treebank has 3 words, but its tree has 2$"):
+        TransitionLearner(parser, [Example(sentence, Tree.of((0, 1), "ab"))])
+
+
+def test_rare_lifts_are_not_marked() -> None:
+    crossing = Tree.of((0, 4, 1, 1), ("root", "obj", "obl", "xcomp"))
+    examples = [Example(Sentence.of(list("abcd")), crossing)] * 3
+    marked = lift(examples, min_lifted=3)
+    plain = lift(examples, min_lifted=4)
+    assert [tree.labels[2] for tree in marked] == ["obj↑xcomp"] * 3
+    assert [tree.labels[2] for tree in plain] == ["obj"] * 3
+    assert marked[0].heads == plain[0].heads == (-1, 0, 1, 1, 1)
+
+
+def test_gold_first_actions_are_those_of_the_oracle() -> None:
+    treebank = random_treebank(9, count=5)
+    parser = TransitionParser(beam=1, features=TEMPLATES)
+    learner = TransitionLearner(parser, treebank)
+    twin = TwinLearner(learner, treebank)
+    for example in treebank:
+        actions = twin.parser.derivation(example.gold)
+        state = State(len(example.gold), len(learner.grammar.labels)).after_all(actions)
+        assert state.is_final
+        assert state.tree()[0] == example.gold.heads[1:]
+        assert all(action < LEFT + 2 * len(learner.grammar.labels) for action in actions)

@@ -1,0 +1,157 @@
+"""Small parsers with random weights, beside what their twins need."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from transition_twin import Rules, Scorer, State, state_features
+
+from treetune.corpus.projectivity import is_projective
+from treetune.corpus.sentence import Sentence, Tree
+from treetune.features.encoding import Encoder
+from treetune.features.templates import load_templates
+from treetune.models.transition.parser import Grammar, TransitionParser
+from treetune.models.transition.system import STATE_VALUES, LabelTable
+from treetune.weights.store import FrozenWeights
+
+TEMPLATES = str(Path(__file__).with_name("every_place.txt"))
+SCALE = 4.0
+
+FEW_LABELS = LabelTable(("both", "dep", "root"), (True, False, True), (True, True, False))
+MANY_LABELS = LabelTable(
+    (*"abcdefghi", "root"), (False,) * 8 + (True, True), (True,) * 9 + (False,)
+)  # more than 16 transitions, so that rows can be dense
+
+
+def random_sentence(draw: random.Random, length: int) -> Sentence:
+    words = [draw.choice(["a", "b", "Bb", "c3"]) for _ in range(length)]
+    tags = [draw.choice(["X", "Y", "Z"]) for _ in range(length)]
+    return Sentence.of(words, upos=tags, xpos=[tag.lower() for tag in tags])
+
+
+@dataclass
+class Twin:
+    """A parser, and its grammar and weights as dictionaries."""
+
+    parser: TransitionParser
+
+    @property
+    def labels(self) -> LabelTable:
+        return self.parser.grammar.labels
+
+    @cached_property
+    def weights(self) -> dict[int, dict[int, int]]:
+        tensors = self.parser.weights.tensors()
+        rows: dict[int, dict[int, int]] = {}
+        start = 0
+        for key, count in zip(tensors["keys"].tolist(), tensors["counts"].tolist(), strict=True):
+            end = start + count
+            cells = zip(tensors["outputs"][start:end], tensors["weights"][start:end], strict=True)
+            rows[key] = {int(output): int(weight) for output, weight in cells}
+            start = end
+        return rows
+
+    def features(self, sentence: Sentence, state: State) -> list[int]:
+        return state_features(state, templates_of(self.parser.grammar), columns_of(self.parser.grammar, sentence))
+
+    def rules(self, length: int, constraint: Tree | None = None) -> Rules:
+        if constraint is None:
+            return Rules(length, self.labels.at_root, self.labels.at_word)
+        ids = self.labels.ids()
+        fixed = [ids[label] for label in constraint.labels[1:]]
+        return Rules(length, self.labels.at_root, self.labels.at_word, constraint.heads[1:], fixed)
+
+    def scorer(self, sentence: Sentence) -> Scorer:
+        templates, columns = templates_of(self.parser.grammar), columns_of(self.parser.grammar, sentence)
+        memo: dict[State, dict[int, float]] = {}
+
+        def scores(state: State) -> dict[int, float]:
+            if state not in memo:
+                sums: dict[int, float] = {}
+                for feature in state_features(state, templates, columns):
+                    for output, weight in self.weights.get(feature >> 28, {}).items():
+                        sums[output] = sums.get(output, 0) + weight
+                memo[state] = sums
+            return memo[state]
+
+        return scores
+
+    def tree(self, state: State) -> Tree:
+        heads, labels = state.tree()
+        return Tree.of(heads, [self.labels.names[label] for label in labels])
+
+
+def templates_of(grammar: Grammar) -> list[tuple[str, ...]]:
+    return [template for group in grammar.template_set.groups for template in group]
+
+
+def columns_of(grammar: Grammar, sentence: Sentence) -> dict[str, Sequence[int]]:
+    encoded, _ = grammar.encoder.encode([sentence])
+    return dict(zip(grammar.encoder.columns, encoded.tolist(), strict=True))
+
+
+def random_parser(
+    sentences: Sequence[Sentence], *, labels: LabelTable, seed: int, beam: int = 8, features: str = TEMPLATES
+) -> TransitionParser:
+    """Return a parser with small random weights for what random walks through the sentences meet."""
+    draw = random.Random(seed)
+    encoder = Encoder.learn(sentences, min_count=1)
+    templates = load_templates(features).adapt(encoder.columns, STATE_VALUES)
+    grammar = Grammar(encoder, labels, templates)
+    met: set[int] = set()
+    for sentence in sentences:
+        met |= _walk(grammar, sentence, draw)
+    rows = {key: _random_row(labels.outputs, draw) for key in sorted({feature >> 28 for feature in met})}
+    tensors: dict[str, NDArray[Any]] = {
+        "keys": np.array(list(rows), np.uint64),
+        "counts": np.array([len(row) for row in rows.values()], np.uint16),
+        "outputs": np.array([output for row in rows.values() for output in row], np.uint16),
+        "weights": np.array([weight for row in rows.values() for weight in row.values()], np.int16),
+    }
+    parser = TransitionParser(beam=beam, features=features)
+    parser.fit(grammar, FrozenWeights.from_tensors(labels.outputs, SCALE, tensors))
+    return parser
+
+
+def _walk(grammar: Grammar, sentence: Sentence, draw: random.Random, *, walks: int = 6) -> set[int]:
+    rules = Rules(len(sentence), grammar.labels.at_root, grammar.labels.at_word)
+    templates, columns = templates_of(grammar), columns_of(grammar, sentence)
+    met: set[int] = set()
+    for _ in range(walks):
+        state = rules.start()
+        while not state.is_final:
+            met.update(state_features(state, templates, columns))
+            state = state.after(draw.choice(rules.legal_actions(state)))
+    return met
+
+
+def _random_row(outputs: int, draw: random.Random) -> dict[int, int]:
+    chosen = draw.sample(range(outputs), draw.choice([1, 2, 3, 5, 8, 16, 17, outputs]) % (outputs + 1) or 1)
+    return {output: draw.choice([-2, -1, 1, 2]) for output in chosen}
+
+
+def all_trees(n: int) -> Iterator[tuple[int, ...]]:
+    """The heads of every projective tree with one root over n words."""
+    for heads in itertools.product(range(n + 1), repeat=n):
+        if heads.count(0) == 1 and is_tree(heads) and is_projective((-1, *heads)):
+            yield heads
+
+
+def is_tree(heads: Sequence[int]) -> bool:
+    """Whether every word (heads are of words 1 to n) leads up to the root."""
+    for word in range(1, len(heads) + 1):
+        seen = set()
+        while word and word not in seen:
+            seen.add(word)
+            word = heads[word - 1]
+        if word:
+            return False
+    return True
