@@ -6,6 +6,7 @@ import copy
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,9 +66,7 @@ def _epochs(
         scores, is_best = None, False
         if dev:
             weights = learner.snapshot()
-            trial = copy.copy(model)
-            learner.install(trial, weights)
-            scores = _score(trial, dev, threads)
+            scores = _score(model, learner, weights, dev, threads)
             is_best = scores.las > best_las
             if is_best:
                 best_las, best_weights = scores.las, weights
@@ -87,6 +86,8 @@ def _one_epoch(learner: Learner, order: NDArray[np.int64], start: Progress) -> I
         yield replace(start, seen=first + len(part), updated=updated, words=words, cpu_seconds=seconds)
 
 
-def _score(model: Model[Tree], dev: Sequence[Example], threads: int) -> Scores:
-    trees = model.predict_batch([example.sentence for example in dev], threads=threads)
+def _score(model: Model[Tree], learner: Learner, weights: Any, dev: Sequence[Example], threads: int) -> Scores:
+    trial = copy.copy(model)
+    learner.install(trial, weights)
+    trees = trial.predict_batch([example.sentence for example in dev], threads=threads)
     return evaluate(dev, trees)

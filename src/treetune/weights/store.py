@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -57,23 +58,22 @@ class LiveWeights:
             size = _table_size(int(counters[kernels.ROWS]) + changes, load=0.75)
             table = np.zeros(max(size, 2 * store.table.shape[0]), np.uint64)
             kernels.rehash(store.table, table)
-            store = store._replace(table=table)
+            self.store = store._replace(table=table)
         margin = 17 * 128
         needed = int(counters[kernels.POOL_TOP]) + 3 * changes + margin
         if needed > store.outputs.shape[0]:
-            size = max(needed + needed // 4, store.outputs.shape[0] * 5 // 4)
+            size = needed + needed // 8
             if size > kernels.MAX_OFFSET:
                 raise ModelError(
                     f"the model has grown past {kernels.MAX_OFFSET:,} weights; "
                     "train on less data or with fewer feature templates"
                 )
-            store = store._replace(outputs=_longer(store.outputs, size), weights=_longer(store.weights, size))
-            averages = averages._replace(weights=_longer(averages.weights, size))
+            for array in (store.outputs, store.weights, averages.weights):
+                _lengthen(array, size)
         if counters[kernels.DENSE_TOP] + 128 > store.dense.shape[0]:
             size = store.dense.shape[0] * 3 // 2 + 128
-            store = store._replace(dense=_longer(store.dense, size))
-            averages = averages._replace(dense=_longer(averages.dense, size))
-        self.store, self.averages = store, averages
+            for array in (store.dense, averages.dense):
+                _lengthen(array, size)
 
     def add(self, features: NDArray[np.uint64], outputs: NDArray[np.uint16], deltas: NDArray[np.float32]) -> None:
         """Add `deltas` to the weights of (feature, output) pairs: one update."""
@@ -128,16 +128,26 @@ class FrozenWeights:
         self.outputs = outputs
         self.scale = scale
         self._lists = (keys, counts, cell_outputs, cell_weights)
+
+    @cached_property
+    def store(self) -> Store:
+        """The rows as kernels read them, built when first needed."""
+        keys, counts, cell_outputs, cell_weights = self._lists
         dense = counts > kernels.MAX_CELLS
         short = counts[~dense].astype(np.int64)
-        width = -(-outputs // 8) * 8
-        self.store = Store(
+        width = -(-self.outputs // 8) * 8
+        store = Store(
             table=np.zeros(_table_size(len(keys), load=0.75), np.uint64),
             outputs=np.zeros(1 + int(short.sum()) + len(short), np.uint16),
             weights=np.zeros(1 + int(short.sum()) + len(short), np.int16),
             dense=np.zeros((max(1, int(dense.sum())), width), np.int16),
         )
-        kernels.build_rows(keys, counts, cell_outputs, cell_weights, kernels.MAX_CELLS, self.store)
+        kernels.build_rows(keys, counts, cell_outputs, cell_weights, kernels.MAX_CELLS, store)
+        return store
+
+    def share(self) -> FrozenWeights:
+        """Return the same weights with nothing built yet: what is built for them goes when they go."""
+        return FrozenWeights(self.outputs, self.scale, *self._lists)
 
     @property
     def rows(self) -> int:
@@ -169,7 +179,6 @@ class FrozenWeights:
         )
 
 
-def _longer(array: NDArray[Any], size: int) -> NDArray[Any]:
-    longer = np.zeros((size, *array.shape[1:]), array.dtype)
-    longer[: len(array)] = array
-    return longer
+def _lengthen(array: NDArray[Any], size: int) -> None:
+    """Add zeroed rows in place: a large array is remapped, not copied, so that there are never two of it."""
+    array.resize((size, *array.shape[1:]), refcheck=False)

@@ -157,7 +157,7 @@ class TransitionLearner:
 
     def install(self, model: TransitionParser, weights: FrozenWeights) -> None:
         """Let a parser predict with the weights of a snapshot."""
-        model.fit(self.grammar, weights)
+        model.fit(self.grammar, weights.share())
 
 
 def lift(treebank: Sequence[Example], *, min_lifted: int) -> list[Tree]:
