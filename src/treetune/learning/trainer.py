@@ -70,6 +70,7 @@ def _epochs(
             is_best = scores.las > best_las
             if is_best:
                 best_las, best_weights = scores.las, weights
+            del weights  # not beside those of the next epoch
         if epoch == epochs:
             learner.install(model, best_weights if dev else learner.snapshot())
         yield replace(report, is_epoch_end=True, dev=scores, best=is_best)

@@ -26,6 +26,9 @@ MISSING = np.int64(-1)
 MAX_CELLS = 16  # a short row with this many cells becomes dense when one more output comes
 CLASS_SHIFT = 8  # header: low byte = cells in use, next byte = size class; a class c row has 2 << c cells
 
+# How full a table may be. The hash spreads well, so that even then a search is short.
+FULLEST = 0.8
+
 # Positions in the counters of a live store.
 POOL_TOP, DENSE_TOP, ROWS, STEPS, FREE = 0, 1, 2, 3, 4
 COUNTERS = 8
@@ -213,7 +216,7 @@ def room_is_short(store, averages, changes):  # type: ignore[no-untyped-def]
     counters = averages.counters
     pool_short = counters[POOL_TOP] + changes * 3 + (MAX_CELLS + 1) * 64 > store.outputs.shape[0]
     dense_short = counters[DENSE_TOP] + 64 > store.dense.shape[0]
-    table_short = 4 * (counters[ROWS] + changes) > 3 * store.table.shape[0]
+    table_short = counters[ROWS] + changes > FULLEST * store.table.shape[0]
     return pool_short or dense_short or table_short
 
 

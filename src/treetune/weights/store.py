@@ -15,9 +15,9 @@ from treetune.weights._kernels import Averages, Store
 LARGEST_INT16 = 32767
 
 
-def _table_size(entries: int, *, load: float) -> int:
-    """Return the power of two that holds `entries` at most `load` full."""
-    return 1 << max(10, int(np.ceil(np.log2(max(1, entries) / load))))
+def _table_size(entries: int) -> int:
+    """Return the power of two that holds `entries` without being too full."""
+    return 1 << max(10, int(np.ceil(np.log2(max(1, entries) / kernels.FULLEST))))
 
 
 class LiveWeights:
@@ -54,8 +54,8 @@ class LiveWeights:
         """Make room for at least `changes` more additions."""
         counters = self.averages.counters
         store, averages = self.store, self.averages
-        if 4 * (counters[kernels.ROWS] + changes) > 3 * store.table.shape[0]:
-            size = _table_size(int(counters[kernels.ROWS]) + changes, load=0.75)
+        if counters[kernels.ROWS] + changes > kernels.FULLEST * store.table.shape[0]:
+            size = _table_size(int(counters[kernels.ROWS]) + changes)
             table = np.zeros(max(size, 2 * store.table.shape[0]), np.uint64)
             kernels.rehash(store.table, table)
             self.store = store._replace(table=table)
@@ -71,7 +71,7 @@ class LiveWeights:
             for array in (store.outputs, store.weights, averages.weights):
                 _lengthen(array, size)
         if counters[kernels.DENSE_TOP] + 128 > store.dense.shape[0]:
-            size = store.dense.shape[0] * 3 // 2 + 128
+            size = store.dense.shape[0] * 5 // 4 + 128
             for array in (store.dense, averages.dense):
                 _lengthen(array, size)
 
@@ -137,7 +137,7 @@ class FrozenWeights:
         short = counts[~dense].astype(np.int64)
         width = -(-self.outputs // 8) * 8
         store = Store(
-            table=np.zeros(_table_size(len(keys), load=0.75), np.uint64),
+            table=np.zeros(_table_size(len(keys)), np.uint64),
             outputs=np.zeros(1 + int(short.sum()) + len(short), np.uint16),
             weights=np.zeros(1 + int(short.sum()) + len(short), np.int16),
             dense=np.zeros((max(1, int(dense.sum())), width), np.int16),
