@@ -62,7 +62,7 @@ class LiveWeights:
         margin = 17 * 128
         needed = int(counters[kernels.POOL_TOP]) + 3 * changes + margin
         if needed > store.outputs.shape[0]:
-            size = needed + needed // 8
+            size = needed + needed // 32
             if size > kernels.MAX_OFFSET:
                 raise ModelError(
                     f"the model has grown past {kernels.MAX_OFFSET:,} weights; "
