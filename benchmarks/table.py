@@ -90,7 +90,8 @@ def training_table(record: Record) -> str:
     rows = [(str(run["settings"]["seed"]), *(f"{run[column]:.2f}" for column in columns)) for run in record["runs"]]
     mean = ("mean", *(spread(record["mean"][column], 2) for column in columns))
     settings = record["settings"]
-    about = f"Beam {settings['beam']}, {settings['epochs']} epochs on `{settings['train']}`, one thread."
+    features = settings.get("features", "default")
+    about = f"Beam {settings['beam']}, features `{features}`, {settings['epochs']} epochs on `{settings['train']}`, one thread."
     return "\n\n".join([about, markdown(("seed", *TRAINING_COLUMNS), [*rows, mean])])
 
 
