@@ -91,7 +91,10 @@ def training_table(record: Record) -> str:
     mean = ("mean", *(spread(record["mean"][column], 2) for column in columns))
     settings = record["settings"]
     features = settings.get("features", "default")
-    about = f"Beam {settings['beam']}, features `{features}`, {settings['epochs']} epochs on `{settings['train']}`, one thread."
+    about = (
+        f"Beam {settings['beam']}, features `{features}`, {settings['epochs']} epochs on `{settings['train']}`, "
+        "one thread."
+    )
     return "\n\n".join([about, markdown(("seed", *TRAINING_COLUMNS), [*rows, mean])])
 
 
