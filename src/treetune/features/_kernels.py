@@ -2,8 +2,8 @@
 
 `entry` is for kernels that Python calls: cached on disk, without the interpreter's lock. `inner` is for
 those that only other kernels call: always inlined (passing the working memory would cost more than most of
-them do), and without the wrappers for Python, which take most of the time to compile. A `lean` kernel makes
-no arrays, so numba need not count references to those it is given, which would cost a third of its time.
+them do), and without the wrappers for Python, which take much of the time to compile. A `lean` kernel makes
+no arrays, so numba need not count references to those it is given, which is a large part of its time.
 """
 
 from __future__ import annotations
