@@ -142,7 +142,8 @@ def provenance(packages: Sequence[str]) -> dict[str, Any]:
     """Return commit, versions and machine class: what a result file needs to be believed."""
     return {
         "commit": _git("rev-parse", "HEAD"),
-        "dirty": bool(_git("status", "--porcelain")),
+        # Not the results: each script would find what the one before it wrote.
+        "dirty": bool(_git("status", "--porcelain", "--", ".", ":(exclude)*/results/*")),
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "versions": {"python": platform.python_version(), **versions(packages)},
         "machine": {"cpu": _cpu_model(), "cores": os.cpu_count(), "system": platform.system()},
@@ -203,11 +204,16 @@ def finish(record: Mapping[str, Any], output: Path | None) -> None:
         say(f"wrote {output}; show it with: python benchmarks/table.py {output}")
 
 
+def data_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option that says where the treebanks are."""
+    data = Path(os.environ.get("TREETUNE_DATA", REPOSITORY.parent / "shared" / "data"))
+    parser.add_argument("--data", type=Path, default=data, help="folder that holds ud/ (default: %(default)s)")
+
+
 def command_line(description: str | None) -> argparse.ArgumentParser:
     """Return a parser with the options that all scripts share: where the treebanks and the models are."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    data = Path(os.environ.get("TREETUNE_DATA", REPOSITORY.parent / "shared" / "data"))
+    data_option(parser)
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "treetune-benchmarks"
-    parser.add_argument("--data", type=Path, default=data, help="folder that holds ud/ (default: %(default)s)")
     parser.add_argument("--cache", type=Path, default=cache, help="trained models (default: %(default)s)")
     return parser

@@ -114,14 +114,18 @@ TABLES: dict[str, tuple[str, Callable[[Record], str]]] = {
 def section(record: Record) -> str:
     """Return one result as a section with its origin."""
     title, table = TABLES[record["benchmark"]]
+    return "\n\n".join([f"## {title}", table(record), origin(record)])
+
+
+def origin(record: Record) -> str:
+    """Return the sentence that says when, at which commit and on which machine a result was measured."""
     machine = record["machine"]
     changed = " with local changes" if record["dirty"] else ""
     versions = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
-    origin = (
+    return (
         f"Measured {record['date']} at commit `{record['commit'][:12]}`{changed} on {machine['cpu']}, "
         f"{machine['cores']} cores, {machine['system']}; {versions}."
     )
-    return "\n\n".join([f"## {title}", table(record), origin])
 
 
 def page(records: Sequence[Record]) -> str:

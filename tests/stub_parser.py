@@ -1,45 +1,92 @@
-"""A parser without learning or kernels, so that files and commands are tested in milliseconds.
+"""A parser without features or kernels, so that files and commands are tested in milliseconds.
 
 Every word hangs on the word before it, labelled with the first of the known labels; candidate `r` of a
-k-best list (from 0) hangs the last `r` words on the first word instead.
+k-best list (from 0) hangs the last `r` words on the first word instead. It learns nothing but the seed.
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from treetune.build import MODELS
-from treetune.corpus.sentence import Sentence, Tree
-from treetune.errors import DataError
+from treetune.build import PARSERS
+from treetune.corpus.sentence import Example, Sentence, Tree
+from treetune.errors import DataError, unknown_name
 from treetune.models.base import Candidate
+from treetune.models.kinds import MODELS
+from treetune.models.learners import check_learner
+
+OPTIONS = ("beam", "features", "inputs", "decoder", "labels", "max_memory")
+SEARCH_OPTIONS = ("beam",)
 
 
-@dataclass
+class StubLearner:
+    """Every example leads to an update; the weights of a snapshot are the seed, three times."""
+
+    def __init__(self, treebank: Sequence[Example], settings: dict[str, Any], seed: int) -> None:
+        self._lengths = np.array([len(example.sentence) for example in treebank])
+        self._settings = settings
+        self._seed = seed
+        self.learned: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self._lengths)
+
+    def words(self, order: NDArray[np.int64]) -> int:
+        return int(self._lengths[order].sum())
+
+    def learn(self, order: NDArray[np.int64]) -> int:
+        self.learned += order.tolist()
+        return len(order)
+
+    def settings(self) -> dict[str, Any]:
+        return self._settings
+
+    def snapshot(self) -> NDArray[np.float32]:
+        return np.full(3, self._seed, np.float32)
+
+    def install(self, model: StubParser, weights: NDArray[np.float32]) -> None:
+        model.labels, model.weights = ("dep",), weights
+
+
 class StubParser:
     kind: ClassVar[str] = "stub"
 
-    beam: int = 8
-    features: str = "default"
-    inputs: tuple[str, ...] = ()
-    labels: tuple[str, ...] = ()
-    weights: np.ndarray[Any, np.dtype[np.float32]] | None = None
+    def __init__(self, **options: Any) -> None:
+        for name in options:
+            if name not in OPTIONS:
+                raise unknown_name("option", name, OPTIONS)
+        self.options = {"beam": 8, "features": "default", **options}
+        self.labels: tuple[str, ...] = ()
+        self.weights: NDArray[np.float32] | None = None
 
     @property
     def is_trained(self) -> bool:
         return self.weights is not None
 
-    def with_beam(self, beam: int) -> StubParser:
-        return replace(self, beam=beam)
+    def with_options(self, **options: Any) -> Self:
+        for name in options:
+            if name not in SEARCH_OPTIONS:
+                raise unknown_name("search option of stubs", name, SEARCH_OPTIONS)
+        other = copy.copy(self)
+        other.options = {**self.options, **options}
+        return other
+
+    def predict(self, sentence: Sentence, *, constraint: Tree | None = None) -> Tree:
+        return self.predict_batch([sentence], constraints=None if constraint is None else [constraint])[0]
 
     def predict_batch(
         self, sentences: Sequence[Sentence], *, threads: int = 1, constraints: Sequence[Tree] | None = None
     ) -> list[Tree]:
         return [found[0].output for found in self.k_best_batch(sentences, 1, constraints=constraints)]
+
+    def k_best(self, sentence: Sentence, k: int, *, constraint: Tree | None = None) -> list[Candidate[Tree]]:
+        return self.k_best_batch([sentence], k, constraints=None if constraint is None else [constraint])[0]
 
     def k_best_batch(
         self,
@@ -55,43 +102,74 @@ class StubParser:
     def _candidates(self, length: int, k: int, fixed: Tree) -> list[Candidate[Tree]]:
         if len(fixed.roots) > 1:
             raise DataError(f"expected at most one fixed root, found {len(fixed.roots)}")
+        label = self.labels[0] if self.labels else "dep"
         found = []
         for rank in range(min(k, max(1, length - 1))):
             heads = [word - 1 if word <= length - rank else 1 for word in range(1, length + 1)]
             merged = [f if f >= 0 else h for f, h in zip(fixed.heads[1:], heads, strict=True)]
-            labels = [f or ("root" if h == 0 else self._label) for f, h in zip(fixed.labels[1:], merged, strict=True)]
-            found.append(Candidate(Tree.of(merged, labels), score=float(self.beam - rank)))
+            labels = [f or ("root" if h == 0 else label) for f, h in zip(fixed.labels[1:], merged, strict=True)]
+            found.append(Candidate(Tree.of(merged, labels), score=float(self.options["beam"] - rank)))
         return found
 
-    @property
-    def _label(self) -> str:
-        return self.labels[0] if self.labels else "dep"
+    def features(
+        self, sentence: Sentence, output: Tree | Candidate[Tree]
+    ) -> tuple[NDArray[np.uint64], NDArray[np.uint16]]:
+        return np.empty(0, np.uint64), np.empty(0, np.uint16)
 
-    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
+    def score(self, sentence: Sentence, output: Tree | Candidate[Tree]) -> float:
+        return 0.0
+
+    def check_learning(
+        self,
+        *,
+        learner: str | None = None,
+        update: str | None = None,
+        k: int = 5,
+        clip: float | None = None,
+        cost_augmented: bool = False,
+    ) -> None:
+        check_learner(learner, k=k, clip=clip)
+
+    def learner(
+        self,
+        treebank: Sequence[Example],
+        *,
+        learner: str | None = None,
+        update: str | None = None,
+        k: int = 5,
+        clip: float | None = None,
+        cost_augmented: bool = False,
+        seed: int = 0,
+    ) -> StubLearner:
+        self.check_learning(learner=learner, update=update, k=k, clip=clip, cost_augmented=cost_augmented)
+        settings: dict[str, Any] = {"learner": learner or "perceptron"}
+        if update is not None:
+            settings["update"] = update
+        if learner == "mira":
+            settings.update(k=k, clip=clip, cost_augmented=cost_augmented)
+        return StubLearner(treebank, settings, seed)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         assert self.weights is not None
-        config: dict[str, Any] = {"beam": self.beam, "features": self.features, "labels": list(self.labels)}
-        if self.inputs:
-            config["inputs"] = list(self.inputs)
-        return config, {"weights": self.weights}
+        return {**self.options, "labels": list(self.labels)}, {"weights": self.weights}
 
     @classmethod
-    def from_state(cls, config: dict[str, Any], tensors: dict[str, np.ndarray[Any, Any]]) -> StubParser:
-        return cls(
-            beam=config["beam"],
-            features=config["features"],
-            inputs=tuple(config.get("inputs", ())),
-            labels=tuple(config["labels"]),
-            weights=tensors["weights"],
-        )
+    def from_state(cls, config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Self:
+        parser = cls(**{name: value for name, value in config.items() if name != "labels"})
+        parser.labels, parser.weights = tuple(config["labels"]), tensors["weights"]
+        return parser
 
 
 def trained(labels: tuple[str, ...] = ("dep", "root"), size: int = 100) -> StubParser:
-    weights = np.random.default_rng(1).normal(size=size).astype(np.float32)
-    return StubParser(labels=labels, weights=weights)
+    parser = StubParser()
+    parser.labels = labels
+    parser.weights = np.random.default_rng(1).normal(size=size).astype(np.float32)
+    return parser
 
 
 @pytest.fixture(name="stub_model")
 def stub_model_fixture(monkeypatch: pytest.MonkeyPatch) -> StubParser:
-    """A trained stub, known to the table of models for the time of one test."""
+    """A trained stub, known to the tables of models and parsers for the time of one test."""
     monkeypatch.setitem(MODELS, "stub", "stub_parser:StubParser")
+    monkeypatch.setitem(PARSERS, "stub", ("stub", {}))
     return trained()

@@ -72,8 +72,9 @@ def test_imports_only_go_down(path: Path) -> None:
 def test_models_do_not_import_each_other(path: Path) -> None:
     here = path.relative_to(PACKAGE).parts[1]
     modules = imported_modules(ast.parse(path.read_text(encoding="utf-8")))
+    shared = {module.stem for module in (PACKAGE / "models").glob("*.py")}
     families = {name.split(".")[2] for name in modules if name.startswith("treetune.models.")}
-    assert families <= {here, "base"}
+    assert families - shared <= {here}
 
 
 def test_the_package_itself_imports_nothing_at_once() -> None:
@@ -96,7 +97,7 @@ def test_the_library_does_not_print(path: Path) -> None:
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_modules_stay_small(path: Path) -> None:
     lines = len(path.read_text(encoding="utf-8").splitlines())
-    assert lines <= LARGEST_MODULE or path.name == LARGE_ON_PURPOSE
+    assert lines <= LARGEST_MODULE or path.name.endswith(LARGE_ON_PURPOSE)
 
 
 def test_no_module_is_a_drawer_for_everything() -> None:

@@ -113,6 +113,16 @@ def test_provenance_leaves_out_what_is_not_installed(measure: Any) -> None:
     assert isinstance(found["dirty"], bool)
 
 
+def test_a_new_result_is_no_local_change(measure: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measure, "REPOSITORY", tmp_path)
+    subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
+    (tmp_path / "benchmarks" / "results").mkdir(parents=True)
+    (tmp_path / "benchmarks" / "results" / "new.json").touch()
+    assert measure.provenance([])["dirty"] is False
+    (tmp_path / "benchmarks" / "new.py").touch()
+    assert measure.provenance([])["dirty"] is True
+
+
 def test_missing_package_is_named_with_the_remedy(measure: Any) -> None:
     measure.require(["pytest"])
     with pytest.raises(SystemExit, match=r"needs no-such-package; install with: pip install '\.\[bench,dev\]'"):

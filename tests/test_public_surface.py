@@ -26,6 +26,7 @@ def test_the_public_names_are_exactly_these() -> None:
     assert treetune.__all__ == [
         "Candidate",
         "Example",
+        "GraphParser",
         "Scores",
         "Sentence",
         "TransitionParser",

@@ -19,8 +19,8 @@ from hypothesis.extra import numpy as arrays
 import treetune
 from stub_parser import StubParser, stub_model_fixture, trained
 from treetune import storage
-from treetune.build import MODELS
 from treetune.errors import DataError, ModelError
+from treetune.models.kinds import MODELS
 
 __all__ = ["stub_model_fixture"]
 
@@ -31,7 +31,7 @@ def test_a_model_comes_back_as_it_was(tmp_path: Path, stub_model: StubParser) ->
     storage.save(stub_model, tmp_path / "m.treetune", INFO)
     loaded = storage.load(tmp_path / "m.treetune")
     assert isinstance(loaded, StubParser)
-    assert (loaded.beam, loaded.features, loaded.labels) == (8, "default", ("dep", "root"))
+    assert (loaded.options, loaded.labels) == ({"beam": 8, "features": "default"}, ("dep", "root"))
     assert loaded.weights is not None
     assert stub_model.weights is not None
     np.testing.assert_array_equal(loaded.weights, stub_model.weights)
@@ -117,7 +117,9 @@ def test_any_weights_and_labels_survive(
     path = tmp_path_factory.mktemp("any") / "m"
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(MODELS, "stub", "stub_parser:StubParser")
-        storage.save(StubParser(labels=tuple(labels), weights=array), path)
+        parser = StubParser()
+        parser.labels, parser.weights = tuple(labels), array
+        storage.save(parser, path)
         loaded = storage.load(path)
     assert isinstance(loaded, StubParser)
     assert loaded.weights is not None

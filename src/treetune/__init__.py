@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from treetune.evaluate.scores import Scores
     from treetune.learning.trainer import train
     from treetune.models.base import Candidate
+    from treetune.models.graph.parser import GraphParser
     from treetune.models.transition.parser import TransitionParser
     from treetune.storage import load, save
 
@@ -21,6 +22,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Candidate": "treetune.models.base",
     "Example": "treetune.corpus.sentence",
+    "GraphParser": "treetune.models.graph.parser",
     "Scores": "treetune.evaluate.scores",
     "Sentence": "treetune.corpus.sentence",
     "TransitionParser": "treetune.models.transition.parser",
@@ -36,6 +38,7 @@ _HOMES = {
 __all__ = [
     "Candidate",
     "Example",
+    "GraphParser",
     "Scores",
     "Sentence",
     "TransitionParser",

@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import treetune
-from treetune.build import MODELS, Parser, model_class
 from treetune.corpus.files import open_atomic
 from treetune.errors import ModelError
+from treetune.models.base import Parser
+from treetune.models.kinds import MODELS, model_class
 
 if TYPE_CHECKING:
     import numpy as np

@@ -23,6 +23,7 @@ from treetune.learning.progress import Progress
 __all__ = ["stub_model_fixture"]
 
 CALLS: list[dict[str, Any]] = []
+MADE: list[StubParser] = []
 
 
 def learn(
@@ -30,6 +31,7 @@ def learn(
 ) -> Iterator[Progress]:
     """Pretend to train: two records an epoch, the second epoch is the best."""
     CALLS.append(options)
+    MADE.append(parser)
     words = sum(len(example.sentence) for example in treebank)
     parser.labels = ("dep",)
     parser.weights = np.full(3, options["seed"], np.float32)
@@ -51,6 +53,7 @@ def learn(
                 is_epoch_end=last,
                 dev=scores,
                 best=bool(last and dev and epoch <= 2),
+                settings={"learner": "mira", "k": 3},
             )
 
 
@@ -58,6 +61,7 @@ def learn(
 def treebank(tmp_path: Path, stub_model: StubParser, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(trainer, "train", learn)
     CALLS.clear()
+    MADE.clear()
     path = tmp_path / "train.conllu"
     path.write_text(PLAIN)
     return path
@@ -84,7 +88,7 @@ def test_a_model_is_written_and_each_epoch_is_a_line(treebank: Path) -> None:
 
 
 def test_what_the_model_says_about_its_training(treebank: Path) -> None:
-    train(treebank, "--dev", treebank, "--epochs", 3, "--seed", 5, "--licence", "CC0", "--update", "early")
+    train(treebank, "--dev", treebank, "--epochs", 3, "--seed", 5, "--licence", "CC0")
     file = {
         "name": "train.conllu",
         "sha256": hashlib.sha256(PLAIN.encode()).hexdigest(),
@@ -98,7 +102,8 @@ def test_what_the_model_says_about_its_training(treebank: Path) -> None:
         "training": {
             "epochs": 3,
             "best_epoch": 2,
-            "update": "early",
+            "learner": "mira",
+            "k": 3,
             "projectivize": True,
             "seed": 5,
             "train": file,
@@ -146,16 +151,24 @@ def test_options_reach_the_trainer_and_the_parser(treebank: Path) -> None:
     train(treebank)
     train(
         treebank,
-        *("--epochs", 3, "--update", "early", "--seed", 9, "--threads", 2),
-        *("--beam", 4, "--features", "hall2011", "--inputs", "UPOS, feats"),
+        *("--epochs", 3, "--seed", 9, "--threads", 2),
+        *("--learner", "mira", "--k", 3, "--clip", 0.5, "--update", "early", "--cost-augmented"),
+        *("--beam", 4, "--decoder", "non-projective", "--labels", "joint", "--max-memory", 1.5),
+        *("--features", "hall2011", "--inputs", "UPOS, feats"),
     )
     assert CALLS == [
-        {"epochs": 10, "update": "max-violation", "seed": 1, "threads": 1},
-        {"epochs": 3, "update": "early", "seed": 9, "threads": 2},
+        {"epochs": 10, "seed": 1, "threads": 1},
+        {
+            **{"epochs": 3, "seed": 9, "threads": 2},
+            **{"learner": "mira", "k": 3, "clip": 0.5, "update": "early", "cost_augmented": True},
+        },
     ]
-    model = storage.load(treebank.parent / "m")
-    assert isinstance(model, StubParser)
-    assert (model.beam, model.features, model.inputs) == (4, "hall2011", ("upos", "feats"))
+    plain, asked = MADE
+    assert plain.options == {"beam": 8, "features": "default"}
+    assert asked.options == {
+        **{"beam": 4, "decoder": "non-projective", "labels": "joint", "max_memory": 1.5},
+        **{"features": "hall2011", "inputs": ("upos", "feats")},
+    }
 
 
 def test_same_training_same_bytes_in_any_folder(treebank: Path, tmp_path: Path) -> None:
@@ -174,10 +187,10 @@ def test_same_training_same_bytes_in_any_folder(treebank: Path, tmp_path: Path) 
     [
         (
             ("--parser", "transitoin"),
-            "unknown parser 'transitoin'; known: stub, transition (did you mean 'transition'?)",
+            "unknown parser 'transitoin'; known: graph, graph2, stub, transition (did you mean 'transition'?)",
         ),
         (
-            ("--update", "erly"),
+            ("--parser", "transition", "--update", "erly"),
             "unknown update 'erly'; known: dynamic, early, max-violation (did you mean 'early'?)",
         ),
         (

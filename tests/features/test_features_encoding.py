@@ -1,16 +1,32 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Sequence
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from strategies import sentences as any_sentences
-from treetune.corpus.sentence import Sentence
+from strategies import trees
+from treetune.corpus.sentence import Sentence, Tree
+from treetune.errors import ConfigError, DataError, ModelError
 from treetune.features import encoding
-from treetune.features.encoding import FIRST_ID, INPUTS, ROOT_ID, UNSEEN, Encoder, normalise, word_shape
+from treetune.features.encoding import (
+    COLUMNS,
+    FIRST_ID,
+    INPUTS,
+    ROOT_ID,
+    UNSEEN,
+    USUAL_COLUMNS,
+    Encoder,
+    guide_heads,
+    normalise,
+    word_shape,
+)
 
 DOG = Sentence.of(
     ["The", "dog", "saw", "the", "dog"],
@@ -122,7 +138,7 @@ def test_the_cache_of_forms_is_bounded_and_changes_nothing(monkeypatch: pytest.M
     monkeypatch.setattr(encoding, "LARGEST_CACHE", 10)
     found = [columns(encoder, [sentence]) for sentence in many]
     assert {c: [n for one in found for n in one[c]] for c in encoder.columns} == expected
-    assert len(encoder._form_rows) <= 10 + 3
+    assert len(encoder._forms) <= 10 + 3
 
 
 @given(st.lists(any_sentences(), min_size=1, max_size=4), st.lists(any_sentences(), max_size=3))
@@ -133,6 +149,148 @@ def test_state_survives_json(known: list[Sentence], new: list[Sentence]) -> None
     assert again == encoder
     assert again.columns == encoder.columns
     assert columns(again, [*known, *new]) == columns(encoder, [*known, *new])
+
+
+def of_one_word(form: str, column: str) -> str:
+    sentence = Sentence.of([form])
+    return strings(Encoder.learn([sentence], min_count=1, columns=[column]), sentence)[column][0]
+
+
+@pytest.mark.parametrize(
+    ("form", "p5"),
+    [("Parsers", "parse"), ("Parse", "parse"), ("He", "he"), ("2005-X", "0000-"), ("İstanbul", "i̇sta"), ("", "")],
+)
+def test_p5_is_the_first_five_characters_or_the_whole_word(form: str, p5: str) -> None:
+    assert of_one_word(form, "p5") == p5
+
+
+@pytest.mark.parametrize(("form", "lower"), [("iPhone12", "iphone00"), ("usa", "usa"), ("Größe", "größe")])
+def test_lower_is_the_whole_form_without_case_and_digits(form: str, lower: str) -> None:
+    assert of_one_word(form, "lower") == lower
+
+
+@pytest.mark.parametrize(
+    ("chosen", "expected"),
+    [
+        (None, ("w", "suffix", "prefix", "shape", "t", "u", "x", "f")),
+        (("lower", "w", "p5", "t"), ("w", "p5", "lower", "t")),
+        (("x", "g"), ("x", "g")),
+        (("t",), ("t",)),
+        (("shape", "shape"), ("shape",)),
+        ((), ()),
+        (COLUMNS, COLUMNS),
+    ],
+)
+def test_only_the_columns_asked_for_are_kept(chosen: Sequence[str] | None, expected: tuple[str, ...]) -> None:
+    sentences = [replace(DOG, guide=Tree.of([2, 3, 0, 5, 3], ["det", "nsubj", "root", "det", "obj"]))]
+    every = Encoder.learn(sentences, min_count=1, columns=COLUMNS)
+    encoder = Encoder.learn(sentences, min_count=1, columns=chosen)
+    assert encoder.columns == expected
+    assert encoder.inputs == INPUTS
+    assert columns(encoder, sentences) == {column: columns(every, sentences)[column] for column in expected}
+    assert encoder.encode([])[0].shape == (len(expected), 0)
+
+
+def test_a_column_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(ConfigError) as caught:
+        Encoder.learn([DOG], columns=["w", "sufix"])
+    assert str(caught.value) == (
+        "unknown column 'sufix'; known: f, g, lower, p5, prefix, shape, suffix, t, u, w, x (did you mean 'suffix'?)"
+    )
+
+
+def test_a_column_asked_for_is_left_out_where_the_treebank_has_nothing_for_it() -> None:
+    encoder = Encoder.learn([DOG.without("xpos")], columns=["w", "x", "t", "g"])
+    assert encoder.columns == ("w", "t")
+    assert not encoder.is_guided
+
+
+GUIDED = replace(DOG, guide=Tree.of([2, 3, 0, 5, 3], ["det", "nsubj", "root", "det", "obj"]))
+
+
+def test_the_guide_gives_a_column_of_labels() -> None:
+    encoder = Encoder.learn([GUIDED], columns=(*USUAL_COLUMNS, "g"))
+    assert encoder.is_guided
+    assert strings(encoder, GUIDED)["g"] == ["det", "nsubj", "root", "det", "obj"]
+    other = replace(DOG, guide=Tree.of([0, 1, 1, 1, 1], ["root", "obj", "", "punct", "det"]))
+    assert strings(encoder, other)["g"] == ["root", "obj", "?", "?", "det"]
+    assert columns(encoder, [other])["g"][0] == ROOT_ID
+
+
+def test_a_guide_without_labels_is_a_guide() -> None:
+    bare = replace(DOG, guide=Tree.of([2, 3, 0, 5, 3]))
+    encoder = Encoder.learn([bare], columns=["g"])
+    assert encoder.is_guided
+    assert columns(encoder, [bare])["g"] == [ROOT_ID] + [FIRST_ID] * 5
+
+
+def test_guides_nobody_asked_for_change_nothing() -> None:
+    assert Encoder.learn([GUIDED]) == Encoder.learn([DOG]) == Encoder.learn([GUIDED, DOG, DOG][:1])
+    assert columns(Encoder.learn([DOG]), [GUIDED]) == columns(Encoder.learn([DOG]), [DOG])
+    Encoder.learn([GUIDED, DOG])  # without the column a guide may be missing
+
+
+def test_an_encoder_of_guides_refuses_sentences_without() -> None:
+    encoder = Encoder.learn([GUIDED], columns=["w", "g"])
+    for refuse in (encoder.encode, guide_heads):
+        with pytest.raises(ModelError) as caught:
+            refuse([GUIDED, DOG])
+        assert str(caught.value) == (
+            "this model was trained with the output of another parser as a guide; "
+            "give it with --guide FILE, in Python with treetune.corpus.with_guides"
+        )
+
+
+def test_some_sentences_with_and_some_without_guides_are_refused() -> None:
+    with pytest.raises(DataError) as caught:
+        Encoder.learn([GUIDED, GUIDED, DOG, DOG], columns=["g"])
+    assert str(caught.value) == (
+        "sentence 3 of the treebank has no guide, but others have one; give guides to all sentences or to none"
+    )
+
+
+def test_a_guide_of_another_length_is_refused() -> None:
+    wrong = replace(DOG, guide=Tree.of([0, 1]))
+    encoder = Encoder.learn([GUIDED], columns=["g"])
+    for refuse in (encoder.encode, guide_heads, lambda them: Encoder.learn(them, columns=["g"])):
+        with pytest.raises(DataError, match=r"^expected a guide of 5 words, found one of 2$"):
+            refuse([wrong])
+
+
+@given(st.lists(any_sentences(), max_size=4), st.data())
+@settings(max_examples=30)
+def test_heads_of_guides_stand_where_encode_puts_the_tokens(drawn: list[Sentence], data: st.DataObject) -> None:
+    sentences = [replace(sentence, guide=data.draw(trees(size=len(sentence)))) for sentence in drawn]
+    _, offsets = Encoder(INPUTS, {"w": []}).encode(sentences)
+    heads = guide_heads(sentences)
+    assert heads.dtype == np.int32
+    assert len(heads) == offsets[-1]
+    for sentence, start, end in zip(sentences, offsets[:-1], offsets[1:], strict=True):
+        assert sentence.guide is not None
+        assert tuple(heads[start:end]) == sentence.guide.heads
+
+
+def test_an_encoder_of_an_old_file_has_the_columns_it_was_saved_with() -> None:
+    state = {
+        "inputs": ["upos"],
+        "values": {"t": ["X"], "u": ["X"], "w": ["a"], "prefix": [], "suffix": [], "shape": []},
+    }
+    encoder = Encoder.from_state(state)
+    assert encoder.columns == ("w", "suffix", "prefix", "shape", "t", "u")
+    assert columns(encoder, [Sentence.of(["a"], upos=["X"])]) == {
+        "w": [ROOT_ID, FIRST_ID],
+        **{column: [ROOT_ID, UNSEEN] for column in ("suffix", "prefix", "shape")},
+        "t": [ROOT_ID, FIRST_ID],
+        "u": [ROOT_ID, FIRST_ID],
+    }
+
+
+def test_an_encoder_can_be_copied_to_another_process() -> None:
+    encoder = Encoder.learn([DOG], min_count=1)
+    expected = columns(encoder, [DOG])
+    again = pickle.loads(pickle.dumps(encoder))
+    assert again == encoder
+    assert columns(again, [DOG, Sentence.of(["new"])])["w"][:6] == expected["w"]
 
 
 @pytest.mark.parametrize(

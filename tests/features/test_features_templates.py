@@ -61,15 +61,15 @@ def test_adapting_drops_atoms_of_absent_columns_and_what_becomes_equal() -> None
 
 
 def test_the_sets_of_the_package() -> None:
-    assert known_sets() == ["default", "hall2011", "zhang-nivre"]
-    assert len(load_templates("hall2011")) == 14 + 14 * 13 // 2
-    assert len(load_templates("zhang-nivre")) == 73
+    assert known_sets("transition") == ["default", "hall2011", "zhang-nivre"]
+    assert len(load_templates("hall2011", "transition")) == 14 + 14 * 13 // 2
+    assert len(load_templates("zhang-nivre", "transition")) == 73
 
 
-@pytest.mark.parametrize("name", known_sets())
+@pytest.mark.parametrize("name", known_sets("transition"))
 @pytest.mark.parametrize("columns", ALL_INPUTS)
 def test_the_sets_of_the_package_compile_for_any_columns(name: str, columns: tuple[str, ...]) -> None:
-    adapted = load_templates(name).adapt(columns, STATE_VALUES)
+    adapted = load_templates(name, "transition").adapt(columns, STATE_VALUES)
     compiled = compile_templates(adapted, columns)
     assert len(adapted) == len(compiled.seeds) > 0
     assert len(set(compiled.seeds.tolist())) == len(compiled.seeds)
@@ -77,7 +77,7 @@ def test_the_sets_of_the_package_compile_for_any_columns(name: str, columns: tup
 
 def test_an_unknown_set_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ConfigError) as caught:
-        load_templates("zhang-nivr")
+        load_templates("zhang-nivr", "transition")
     known = "default, hall2011, zhang-nivre"
     assert str(caught.value) == (f"unknown feature set 'zhang-nivr'; known: {known} (did you mean 'zhang-nivre'?)")
 
@@ -85,21 +85,21 @@ def test_an_unknown_set_is_refused_with_the_known_ones() -> None:
 def test_a_file_of_ones_own(tmp_path: Path) -> None:
     path = tmp_path / "mine.txt"
     path.write_text("[a]\nS0.w\n", encoding="utf-8")
-    assert load_templates(str(path)).groups == ((("S0.w",),),)
+    assert load_templates(str(path), "transition").groups == ((("S0.w",),),)
     path.write_text("[a]\nS0\n", encoding="utf-8")
     with pytest.raises(ConfigError, match=r"mine\.txt:2: expected PLACE\.VALUE, found 'S0'$"):
-        load_templates(str(path))
+        load_templates(str(path), "transition")
     with pytest.raises(
         ConfigError, match=r"^cannot read the feature templates .*none\.txt: No such file or directory$"
     ):
-        load_templates(str(tmp_path / "none.txt"))
+        load_templates(str(tmp_path / "none.txt"), "transition")
 
 
 def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "latin.txt"
     path.write_bytes(b"[a]\nS0.w # caf\xe9\n")
     with pytest.raises(ConfigError, match=r"^cannot read the feature templates .*latin\.txt: not UTF-8 text$"):
-        load_templates(str(path))
+        load_templates(str(path), "transition")
 
 
 @pytest.mark.parametrize(

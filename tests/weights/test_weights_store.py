@@ -49,11 +49,11 @@ class Pair:
         self.live.restart_average()
         self.twin.restart_average()
 
-    def check(self, *, prune: float = 0.0) -> None:
+    def check(self, *, prune: float = 0.0, share: float = 0.0) -> None:
         assert self.live.rows == len(self.twin.rows)
         for average in (True, False):
-            frozen = self.live.freeze(prune=prune, average=average)
-            scale, cells = self.twin.freeze(prune=prune, average=average)
+            frozen = self.live.freeze(prune=prune, prune_share=share, average=average)
+            scale, cells = self.twin.freeze(prune=prune, share=share, average=average)
             assert frozen.scale == scale
             assert cells_of(frozen.tensors()) == cells
 
@@ -116,7 +116,7 @@ def test_any_sequence_of_changes_gives_the_weights_of_the_twin(data: st.DataObje
         pair.step(data.draw(st.integers(0, 3)))
         if data.draw(st.integers(0, 9)) == 0:
             pair.restart_average()
-    pair.check(prune=data.draw(st.sampled_from([0.0, 0.1, 1.0])))
+    pair.check(prune=data.draw(st.sampled_from([0.0, 0.1, 1.0])), share=data.draw(st.sampled_from([0.0, 0.2, 1.0])))
 
 
 def test_average_is_that_of_the_weights_at_the_start_and_after_every_step() -> None:
@@ -154,6 +154,8 @@ def test_pruning_drops_small_weights_and_whole_features() -> None:
     pruned = live.freeze(prune=0.2, average=False)
     assert cells_of(pruned.tensors()) == {(1 << 12, 0): 32767}
     assert pruned.rows == 1
+    assert len(cells_of(live.freeze(prune_share=0.009, average=False).tensors())) == 3
+    assert cells_of(live.freeze(prune_share=0.011, average=False).tensors()) == {(1 << 12, 0): 32767}
 
 
 def test_no_weights_freeze_to_no_rows() -> None:

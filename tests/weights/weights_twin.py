@@ -36,13 +36,13 @@ class TwinWeights:
         self.sums = dict.fromkeys(self.weights, np.float32(0))
         self.steps = 1
 
-    def freeze(self, *, prune: float = 0.0, average: bool = True) -> tuple[float, Cells]:
+    def freeze(self, *, prune: float = 0.0, share: float = 0.0, average: bool = True) -> tuple[float, Cells]:
         """Return (scale, integer weights)."""
         steps = float(self.steps) if average else float("inf")
         values = {cell: float(w) - float(self.sums[cell]) / steps for cell, w in self.weights.items()}
         largest = max((abs(value) for value in values.values()), default=0.0)
         scale = 32767 / largest if largest > 0 else 1.0
-        floor = max(1.0, prune * scale)
+        floor = max(1.0, prune * scale, share * 32767)
         rounded = {cell: int(np.rint(value * scale)) for cell, value in values.items()}
         return scale, {cell: value for cell, value in rounded.items() if abs(value) >= floor}
 

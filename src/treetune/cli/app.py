@@ -15,6 +15,7 @@ from treetune.cli.console import INTERRUPTED, OK, PROBLEM, WRONG_USAGE, Interrup
 from treetune.cli.demo import demo
 from treetune.cli.evaluate import evaluate
 from treetune.cli.info import info
+from treetune.cli.jackknife import jackknife
 from treetune.cli.parse import parse
 from treetune.cli.train import train
 from treetune.errors import ConfigError, TreetuneError
@@ -29,7 +30,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (train, parse, evaluate, info, demo):
+for command in (train, parse, evaluate, jackknife, info, demo):
     app.command(epilog=EXIT_CODES)(command)
 
 

@@ -12,17 +12,20 @@ from typing import Annotated
 
 import typer
 
-from treetune.build import Parser
+from treetune.cli import options
 from treetune.cli.console import Advance, Interrupted, note, progress_bar
+from treetune.cli.guides import check_strict
+from treetune.cli.options import check_kind, given
 from treetune.corpus.blocks import blocks
 from treetune.corpus.conllu import format_conllu
 from treetune.corpus.conllx import format_conllx
 from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, display_name, open_output
-from treetune.corpus.sentence import Example, Sentence
+from treetune.corpus.guides import attach_guides
+from treetune.corpus.sentence import Example, Sentence, name_sentence
 from treetune.corpus.treebank import READERS, format_of, read_trees
 from treetune.errors import ConfigError, DataError, unknown_name
-from treetune.evaluate.pairing import name_sentence
+from treetune.models.base import Parser
 from treetune.storage import load
 
 # Large enough to keep threads busy, small enough that memory does not grow with the file.
@@ -37,7 +40,15 @@ def parse(
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="OUT", help="Where to write; - is stdout.")
     ] = STANDARD_STREAM,
-    beam: Annotated[int | None, typer.Option(min=1, help="Another beam than the model's own.")] = None,
+    beam: Annotated[
+        int | None, typer.Option(min=1, help="Another beam than that of the model, a transition parser.")
+    ] = None,
+    decoder: Annotated[str | None, typer.Option(help="Another decoder than that of the model, a graph parser.")] = None,
+    max_memory: options.MaxMemory = None,
+    guide: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Another parser's trees of IN, for a model trained with a --guide file."),
+    ] = None,
     k_best: Annotated[
         int | None, typer.Option("--k-best", min=1, help="Write the K best trees of each sentence.")
     ] = None,
@@ -55,9 +66,14 @@ def parse(
 ) -> None:
     """Parse sentences; HEAD and DEPREL of the input are ignored unless --constrained."""
     writes = _output_format(file_format, source, output, k_best=k_best)
+    if guide is not None:
+        check_strict(lenient=lenient)
+        if guide == source == STANDARD_STREAM:
+            raise ConfigError("only one of IN and --guide can be read from stdin")
     parser = load(model)
-    if beam is not None:
-        parser = parser.with_beam(beam)
+    search = given({"beam": beam, "decoder": decoder, "max_memory": max_memory})
+    check_kind(search, parser.kind, name=parser.kind)
+    parser = parser.with_options(**search)
     report = SkipReport()
     examples = read_trees(
         source,
@@ -67,6 +83,8 @@ def parse(
         trees=constrained,
         report=report,
     )
+    if guide is not None:
+        examples = attach_guides(examples, guide)
     job = _Job(parser, source, k_best=k_best, threads=threads, constrained=constrained)
     # A pipe into another program stays silent unless someone is watching.
     silent = quiet or (output == STANDARD_STREAM and not sys.stderr.isatty())

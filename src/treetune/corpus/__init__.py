@@ -6,6 +6,7 @@ from treetune.corpus.conllu import format_conllu, read_conllu, write_conllu
 from treetune.corpus.conllx import format_conllx, read_conllx, write_conllx
 from treetune.corpus.faults import SentenceError, SkipReport
 from treetune.corpus.files import open_atomic, open_output, read_lines
+from treetune.corpus.guides import attach_guides, with_guides
 from treetune.corpus.projectivity import deprojectivize, is_projective, plain_label, projectivize
 from treetune.corpus.sentence import Enhanced, Example, Sentence, Tree
 from treetune.corpus.treebank import read_trees, write_trees
@@ -18,6 +19,7 @@ __all__ = [
     "SentenceError",
     "SkipReport",
     "Tree",
+    "attach_guides",
     "deprojectivize",
     "find_cycle",
     "format_conllu",
@@ -32,6 +34,7 @@ __all__ = [
     "read_conllx",
     "read_lines",
     "read_trees",
+    "with_guides",
     "write_conllu",
     "write_conllx",
     "write_trees",

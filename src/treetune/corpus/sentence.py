@@ -25,6 +25,8 @@ class Sentence:
 
     All columns have the same length, one more than the number of words; `ABSENT` stands where a value is
     not given. `multiword` keeps the lines of multiword tokens, each with the index of its first word.
+    `guide` is the tree another parser gave, which a model may look at: files do not hold it, it is put
+    there by `corpus.guides`.
     """
 
     forms: tuple[str, ...]
@@ -35,6 +37,7 @@ class Sentence:
     misc: tuple[str, ...]
     comments: tuple[str, ...] = ()
     multiword: tuple[tuple[int, str], ...] = ()
+    guide: Tree | None = None
 
     @classmethod
     def of(
@@ -79,9 +82,9 @@ class Sentence:
         return self.forms[1:]
 
     def without(self, *columns: str) -> Sentence:
-        """Return a copy in which the named columns (`"upos"`, `"feats"`, …) are absent."""
+        """Return a copy in which the named columns (`"upos"`, `"feats"`, …) or the `"guide"` are absent."""
         empty = (ROOT,) + (ABSENT,) * len(self)
-        changed: dict[str, Any] = dict.fromkeys(columns, empty)
+        changed: dict[str, Any] = {name: None if name == "guide" else empty for name in columns}
         return replace(self, **changed)
 
 
@@ -145,3 +148,12 @@ class Example:
     sentence: Sentence
     gold: Tree
     enhanced: Enhanced | None = None
+
+
+def name_sentence(number: int, sentence: Sentence) -> str:
+    """Return how messages call a sentence: its number, from 1, and its sent_id if it has one."""
+    for comment in sentence.comments:
+        key, equals, value = comment.lstrip("# ").partition("=")
+        if equals and key.strip() == "sent_id":
+            return f"sentence {number} (sent_id {value.strip()})"
+    return f"sentence {number}"

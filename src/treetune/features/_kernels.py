@@ -2,8 +2,10 @@
 
 `entry` is for kernels that Python calls: cached on disk, without the interpreter's lock. `inner` is for
 those that only other kernels call: always inlined (passing the working memory would cost more than most of
-them do), and without the wrappers for Python, which take much of the time to compile. A `lean` kernel makes
-no arrays, so numba need not count references to those it is given, which is a large part of its time.
+them do), and without the wrappers for Python, which take much of the time to compile. `part` is for larger
+ones that only other kernels call, compiled once. A `lean` kernel makes no arrays, so numba need not count
+references to those it is given, which is a large part of its time. A `fast` one meets no NaN, so that a loop
+over maxima becomes vector instructions.
 """
 
 from __future__ import annotations
@@ -15,11 +17,14 @@ from numba import njit
 
 _ENTRY: dict[str, Any] = {"cache": True, "nogil": True}
 _LEAN: dict[str, Any] = {"_nrt": False}
-_INNER: dict[str, Any] = {"nogil": True, "forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_PART: dict[str, Any] = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 entry: Any = njit(**_ENTRY)
 lean_entry: Any = njit(**_ENTRY, **_LEAN)
-inner: Any = njit(**_INNER, **_LEAN)
+part: Any = njit(**_PART)
+lean_part: Any = njit(**_PART, **_LEAN)
+fast_part: Any = njit(**_PART, fastmath={"nnan", "nsz"})
+inner: Any = njit(**_PART, **_LEAN, forceinline=True)
 
 
 @inner

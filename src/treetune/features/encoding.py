@@ -1,29 +1,27 @@
 """Sentences to numbers: the columns of words and tags that feature templates read.
 
 Every column maps strings to small integers: 0 is "no word here", 1 the root, 2 a value not seen in
-training. Values are looked up once per distinct string, so that encoding a corpus is one dictionary access
-per word and column.
+training. What follows from a word's form is looked up once per distinct form, so that encoding a corpus is
+one dictionary access for all of it and one for each column of tags.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treetune.corpus.sentence import ABSENT, ROOT, Sentence
+from treetune.corpus.sentence import ABSENT, ROOT, Sentence, Tree
+from treetune.errors import DataError, ModelError, unknown_name
 
 NOTHING, ROOT_ID, UNSEEN = 0, 1, 2
 FIRST_ID = 3
 
-# Columns of the templates. `t` joins whatever tags there are: UPOS and XPOS complete each other.
-WORD_COLUMNS = ("w", "suffix", "prefix", "shape")
-TAG_COLUMNS = ("t", "u", "x", "f")
-COLUMNS = WORD_COLUMNS + TAG_COLUMNS
 INPUTS = ("upos", "xpos", "feats")
 
 # The cache of word forms is dropped at this size, so that a stream of new words cannot fill the memory.
@@ -45,70 +43,121 @@ def word_shape(form: str) -> str:
     return "".join(shape[:8])
 
 
+# What a form says by itself, column by column. `p5` is the 5-gram prefix of McDonald et al. 2005, or a shorter word.
+_OF_FORM: dict[str, Callable[[str], str]] = {
+    "w": normalise,
+    "suffix": lambda form: normalise(form[-3:]).lower(),
+    "prefix": lambda form: normalise(form[:2]).lower(),
+    "shape": word_shape,
+    "p5": lambda form: normalise(form).lower()[:5],
+    "lower": lambda form: normalise(form).lower(),
+}
+
+# Columns of the templates. `t` joins whatever tags there are: UPOS and XPOS complete each other. `g` is the label
+# that the guide, the tree another parser gave, has for the word.
+WORD_COLUMNS = tuple(_OF_FORM)
+TAG_COLUMNS = ("t", "u", "x", "f")
+GUIDE_COLUMN = "g"
+COLUMNS = (*WORD_COLUMNS, *TAG_COLUMNS, GUIDE_COLUMN)
+USUAL_COLUMNS = ("w", "suffix", "prefix", "shape", *TAG_COLUMNS)
+
+
+class _FormCache(dict[str, bytes]):
+    """The numbers of each form met so far, in all columns of words: as bytes, which join to an array at once."""
+
+    def __init__(self, ids: dict[str, dict[str, int]]) -> None:
+        self.columns = [(column, ids[column]) for column in WORD_COLUMNS if column in ids]
+
+    def __missing__(self, form: str) -> bytes:
+        numbers = [ids.get(_OF_FORM[column](form), UNSEEN) for column, ids in self.columns]
+        packed = self[form] = np.array(numbers, np.int32).tobytes()
+        return packed
+
+
 @dataclass
 class Encoder:
     """Maps sentences to columns of numbers, the same way for training and prediction.
 
     `inputs` are the tag columns the model may look at; `values` holds each column's strings in the order
-    of their numbers.
+    of their numbers, and has only the columns there are.
     """
 
     inputs: tuple[str, ...]
     values: dict[str, list[str]]
-    _ids: dict[str, dict[str, int]] = field(init=False, repr=False)
-    _form_rows: dict[str, int] = field(init=False, repr=False)
-    _form_table: list[tuple[int, ...]] = field(init=False, repr=False)
+    _ids: dict[str, dict[str, int]] = field(init=False, repr=False, compare=False)
+    _forms: _FormCache = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self._ids = {
             column: {value: number for number, value in enumerate(strings, start=FIRST_ID)}
             for column, strings in self.values.items()
         }
-        self._form_rows = {}
-        self._form_table = []
+        self._forms = _FormCache(self._ids)
 
     @classmethod
-    def learn(cls, sentences: Iterable[Sentence], *, inputs: Sequence[str] = INPUTS, min_count: int = 2) -> Encoder:
-        """Collect the values of a treebank; words seen less than `min_count` times are left unseen."""
+    def learn(
+        cls,
+        sentences: Iterable[Sentence],
+        *,
+        inputs: Sequence[str] = INPUTS,
+        min_count: int = 2,
+        columns: Sequence[str] | None = None,
+    ) -> Encoder:
+        """Collect the values of a treebank; words seen less than `min_count` times are left unseen.
+
+        `columns` names the wanted ones of `COLUMNS`, by default `USUAL_COLUMNS`. Those of tags are there only
+        if the treebank has such tags, that of the guide only if its sentences have guides.
+        """
+        wanted = USUAL_COLUMNS if columns is None else tuple(columns)
+        for column in wanted:
+            if column not in COLUMNS:
+                raise unknown_name("column", column, COLUMNS)
         forms: Counter[str] = Counter()
         tags: dict[str, Counter[str]] = {name: Counter() for name in inputs}
         pairs: Counter[tuple[str, str]] = Counter()
+        guide_labels: Counter[str] = Counter()
+        has_guide: list[bool] = []
         for sentence in sentences:
             forms.update(sentence.forms[1:])
             for name in inputs:
                 tags[name].update(getattr(sentence, name)[1:])
             pairs.update(zip(sentence.upos[1:], sentence.xpos[1:], strict=True))
+            has_guide.append(sentence.guide is not None)
+            if sentence.guide is not None and GUIDE_COLUMN in wanted:
+                guide_labels.update(_guide(sentence).labels[1:])
         present = tuple(name for name in inputs if set(tags[name]) - {ABSENT})
-        words: Counter[str] = Counter()
-        derived: dict[str, Counter[str]] = {column: Counter() for column in WORD_COLUMNS[1:]}
-        for form, count in forms.items():
-            words[normalise(form)] += count
-            for column, value in zip(WORD_COLUMNS[1:], _derived(form), strict=True):
-                derived[column][value] += count
-        values = {"w": _frequent(words, min_count)}
-        for column in WORD_COLUMNS[1:]:
-            values[column] = _frequent(derived[column], min_count)
+        values = {column: _frequent(_derived(forms, column), min_count) for column in wanted if column in _OF_FORM}
         for name in present:
             values[name[0]] = _frequent(tags[name], 1)
         if {"upos", "xpos"} & set(present):
             values["t"] = _frequent(_joint_counts(pairs, present), 1)
-        return cls(present, values)
+        if GUIDE_COLUMN in wanted and any(has_guide):
+            _check_all_guided(has_guide)
+            values[GUIDE_COLUMN] = _frequent(guide_labels, 1)
+        return cls(present, {column: values[column] for column in COLUMNS if column in values and column in wanted})
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that say something, in the order of `encode`."""
         return tuple(column for column in COLUMNS if column in self.values)
 
+    @property
+    def is_guided(self) -> bool:
+        """Whether sentences must come with the tree of another parser, as those learned from did."""
+        return GUIDE_COLUMN in self.values
+
     def encode(self, sentences: Sequence[Sentence]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return (columns, offsets): one row a column over all tokens, and where each sentence starts."""
+        """Return (columns, offsets): one row a column over all tokens, and where each sentence starts.
+
+        Raises ModelError where the encoder knows guides and a sentence has none.
+        """
         lengths = np.fromiter((len(sentence.forms) for sentence in sentences), np.int64, len(sentences))
         offsets = np.zeros(len(sentences) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
         encoded = np.empty((len(self.columns), int(offsets[-1])), np.int32)
-        rows = np.fromiter(self._rows_of_forms(sentences), np.int64, int(offsets[-1]))
-        table = np.array(self._form_table, np.int32).reshape(-1, len(WORD_COLUMNS))
-        encoded[: len(WORD_COLUMNS)] = table[rows].T
-        for place, column in enumerate(self.columns[len(WORD_COLUMNS) :], start=len(WORD_COLUMNS)):
+        words = self._words(sentences)
+        encoded[: len(words)] = words
+        for place, column in enumerate(self.columns[len(words) :], start=len(words)):
             ids = self._ids[column]
             encoded[place] = np.fromiter(
                 (ids.get(tag, UNSEEN) for sentence in sentences for tag in self._tags(sentence, column)),
@@ -121,25 +170,19 @@ class Encoder:
     def _tags(self, sentence: Sentence, column: str) -> Sequence[str]:
         if column == "t":
             return _joint_tags(sentence, self.inputs)
+        if column == GUIDE_COLUMN:
+            return _guide(sentence).labels
         return {"u": sentence.upos, "x": sentence.xpos, "f": sentence.feats}[column]
 
-    def _rows_of_forms(self, sentences: Sequence[Sentence]) -> Iterable[int]:
-        if len(self._form_rows) > LARGEST_CACHE:
-            self._form_rows, self._form_table = {}, []
-        known = self._form_rows
-        for sentence in sentences:
-            for form in sentence.forms:
-                row = known.get(form)
-                if row is None:
-                    row = known[form] = len(self._form_table)
-                    self._form_table.append(self._ids_of_form(form))
-                yield row
-
-    def _ids_of_form(self, form: str) -> tuple[int, ...]:
-        ids = [self._ids["w"].get(normalise(form), UNSEEN)]
-        for column, value in zip(WORD_COLUMNS[1:], _derived(form), strict=True):
-            ids.append(self._ids[column].get(value, UNSEEN))
-        return tuple(ids)
+    def _words(self, sentences: Sequence[Sentence]) -> NDArray[np.int32]:
+        """Return the columns that follow from the forms."""
+        if len(self._forms) > LARGEST_CACHE:
+            self._forms = _FormCache(self._ids)
+        known = self._forms
+        forms = itertools.chain.from_iterable(sentence.forms for sentence in sentences)
+        packed = b"".join(map(known.__getitem__, forms))
+        tokens = sum(len(sentence.forms) for sentence in sentences)
+        return np.frombuffer(packed, np.int32).reshape(tokens, len(known.columns)).T
 
     def state(self) -> dict[str, Any]:
         """Return what rebuilds the encoder, as plain JSON values."""
@@ -151,8 +194,39 @@ class Encoder:
         return cls(tuple(state["inputs"]), {column: list(values) for column, values in state["values"].items()})
 
 
-def _derived(form: str) -> tuple[str, str, str]:
-    return normalise(form[-3:]).lower(), normalise(form[:2]).lower(), word_shape(form)
+def guide_heads(sentences: Sequence[Sentence]) -> NDArray[np.int32]:
+    """Return the heads of the guides over all tokens, -1 for the root; for models that know guides.
+
+    Raises ModelError where a sentence has none.
+    """
+    return np.array([head for sentence in sentences for head in _guide(sentence).heads], np.int32)
+
+
+def _guide(sentence: Sentence) -> Tree:
+    if sentence.guide is None:
+        raise ModelError(
+            "this model was trained with the output of another parser as a guide; "
+            "give it with --guide FILE, in Python with treetune.corpus.with_guides"
+        )
+    if len(sentence.guide) != len(sentence):
+        raise DataError(f"expected a guide of {len(sentence)} words, found one of {len(sentence.guide)}")
+    return sentence.guide
+
+
+def _check_all_guided(has_guide: list[bool]) -> None:
+    if not all(has_guide):
+        raise DataError(
+            f"sentence {has_guide.index(False) + 1} of the treebank has no guide, but others have one; "
+            "give guides to all sentences or to none"
+        )
+
+
+def _derived(forms: Counter[str], column: str) -> Counter[str]:
+    """Return how often each value of a column of words is seen."""
+    counts: Counter[str] = Counter()
+    for form, count in forms.items():
+        counts[_OF_FORM[column](form)] += count
+    return counts
 
 
 def _joint_tags(sentence: Sentence, inputs: Sequence[str]) -> Sequence[str]:

@@ -2,7 +2,9 @@
 
 A template is a line of atoms such as ``S0.w N0.t``: a place in the search state and one of its values. A
 line ``[name]`` starts a group: templates of a group look at the same few places, so their summed scores
-can be remembered together. A line ``@conjoin 2 S0.t N0.t …`` stands for all sets of one or two of its atoms.
+can be remembered together. A line ``@also A.dist`` makes every template after it, to the end of its group,
+count twice: alone and joined with these atoms. A line ``@conjoin 2 S0.t N0.t …`` stands for all sets of one
+or two of its atoms.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from treetune.errors import ConfigError, unknown_name
 
@@ -20,9 +23,10 @@ Template = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class TemplateSet:
-    """Groups of templates; the order is part of a model."""
+    """Groups of templates and their names; the order is part of a model."""
 
     groups: tuple[tuple[Template, ...], ...]
+    names: tuple[str, ...]
 
     def __len__(self) -> int:
         """Return the number of templates."""
@@ -36,8 +40,8 @@ class TemplateSet:
         """
         known = set(columns) | set(state_values)
         seen: set[frozenset[str]] = set()
-        groups = []
-        for group in self.groups:
+        groups, names = [], []
+        for group, name in zip(self.groups, self.names, strict=True):
             kept = []
             for template in group:
                 atoms = tuple(atom for atom in template if atom.partition(".")[2] in known)
@@ -46,17 +50,29 @@ class TemplateSet:
                     kept.append(atoms)
             if kept:
                 groups.append(tuple(kept))
-        return TemplateSet(tuple(groups))
+                names.append(name)
+        return TemplateSet(tuple(groups), tuple(names))
+
+    def state(self) -> dict[str, Any]:
+        """Return the set as plain JSON values."""
+        groups = [[list(template) for template in group] for group in self.groups]
+        return {"templates": groups, "template_groups": list(self.names)}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> TemplateSet:
+        """Rebuild a set from `state()`; the first models were kept without the names of groups."""
+        groups = tuple(tuple(tuple(template) for template in group) for group in state["templates"])
+        return cls(groups, tuple(state.get("template_groups", [""] * len(groups))))
 
 
-def known_sets() -> list[str]:
-    """Return the names of the sets in the package."""
-    folder = resources.files("treetune.features").joinpath("sets")
+def known_sets(family: str) -> list[str]:
+    """Return the names of the sets in the package for a family of models."""
+    folder = resources.files("treetune.features").joinpath("sets", family)
     return sorted(Path(entry.name).stem for entry in folder.iterdir() if entry.name.endswith(".txt"))
 
 
-def load_templates(name: str) -> TemplateSet:
-    """Return the named set of the package, or the one in a file if `name` is a path (ends in .txt)."""
+def load_templates(name: str, family: str) -> TemplateSet:
+    """Return the named set of the package for a family, or that of a file if `name` is a path (ends in .txt)."""
     if name.endswith(".txt"):
         try:
             text = Path(name).read_text(encoding="utf-8")
@@ -65,32 +81,47 @@ def load_templates(name: str) -> TemplateSet:
         except UnicodeDecodeError:
             raise ConfigError(f"cannot read the feature templates {name}: not UTF-8 text") from None
         return parse_templates(text.splitlines(), source=name)
-    if name not in known_sets():
-        raise unknown_name("feature set", name, known_sets())
-    text = resources.files("treetune.features").joinpath("sets", f"{name}.txt").read_text(encoding="utf-8")
+    if name not in known_sets(family):
+        raise unknown_name("feature set", name, known_sets(family))
+    text = resources.files("treetune.features").joinpath("sets", family, f"{name}.txt").read_text(encoding="utf-8")
     return parse_templates(text.splitlines(), source=name)
 
 
 def parse_templates(lines: Iterable[str], *, source: str) -> TemplateSet:
     """Read templates from lines of text; `source` is named in errors."""
     groups: list[list[Template]] = []
+    names: list[str] = []
+    also: Template = ()
     for number, raw in enumerate(lines, start=1):
-        line = raw.partition("#")[0].strip()
+        line, where = raw.partition("#")[0].strip(), f"{source}:{number}"
         if not line:
             continue
         if line.startswith("["):
             groups.append([])
+            names.append(line.strip("[] "))
+            also = ()
             continue
         if not groups:
-            raise ConfigError(f"{source}:{number}: expected a [group] before the first template, found {line!r}")
-        for template in _expand(line.split(), where=f"{source}:{number}"):
-            for atom in template:
-                if "." not in atom:
-                    raise ConfigError(f"{source}:{number}: expected PLACE.VALUE, found {atom!r}")
-            groups[-1].append(template)
+            raise ConfigError(f"{where}: expected a [group] before the first template, found {line!r}")
+        words = line.split()
+        if words[0] == "@also":
+            also = _checked(tuple(words[1:]), where=where)
+            continue
+        for template in _expand(words, where=where):
+            groups[-1].append(_checked(template, where=where))
+            if also:
+                groups[-1].append(template + also)
     if not any(groups):
         raise ConfigError(f"{source}: expected at least one feature template, found none")
-    return TemplateSet(tuple(tuple(group) for group in groups if group))
+    filled = [(tuple(group), name) for group, name in zip(groups, names, strict=True) if group]
+    return TemplateSet(tuple(group for group, _ in filled), tuple(name for _, name in filled))
+
+
+def _checked(atoms: Template, *, where: str) -> Template:
+    for atom in atoms:
+        if "." not in atom:
+            raise ConfigError(f"{where}: expected PLACE.VALUE, found {atom!r}")
+    return atoms
 
 
 def _expand(words: list[str], *, where: str) -> Iterator[Template]:

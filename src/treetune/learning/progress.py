@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from treetune.evaluate.scores import Scores
 
@@ -13,7 +15,7 @@ class Progress:
 
     At the end of an epoch `is_epoch_end` is true, `dev` has the scores on the development data if there is
     any, and `best` says whether they are the best so far. `cpu_seconds` and `words` count from the start of
-    the epoch.
+    the epoch. `settings` is how the learner learns (`Learner.settings`).
     """
 
     epoch: int
@@ -26,3 +28,4 @@ class Progress:
     is_epoch_end: bool = False
     dev: Scores | None = None
     best: bool = False
+    settings: Mapping[str, Any] = field(default_factory=dict)

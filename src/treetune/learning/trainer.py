@@ -11,23 +11,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treetune.corpus.sentence import Example, Tree
+from treetune.corpus.sentence import Example
 from treetune.errors import ConfigError
 from treetune.evaluate.scores import Scores, evaluate
 from treetune.learning.progress import Progress
-from treetune.models.base import Learner, Model
+from treetune.models.base import Learner, Parser
 
 # A report is made after this many sentences.
 REPORT_EVERY = 256
 
 
 def train(
-    model: Model[Tree],
+    model: Parser,
     treebank: Sequence[Example],
     *,
     dev: Sequence[Example] = (),
     epochs: int = 10,
+    learner: str | None = None,
     update: str | None = None,
+    k: int = 5,
+    clip: float | None = None,
+    cost_augmented: bool = False,
     seed: int = 0,
     threads: int = 1,
 ) -> Iterator[Progress]:
@@ -36,10 +40,14 @@ def train(
     Args:
         model: Is given the averaged weights of the epoch with the best labelled attachment score on `dev`,
             of the last epoch without `dev`.
-        treebank: Complete trees; non-projective ones are lifted.
+        treebank: Complete trees; crossing arcs are lifted for a parser that cannot make them.
         dev: Examples to choose the best epoch by.
         epochs: How many times to go through the treebank.
+        learner: "perceptron", "mira" or, for a graph parser, "factored-mira"; by default what suits the model.
         update: For a transition parser "max-violation", "early" or "dynamic"; by default what suits the beam.
+        k: How many candidates MIRA holds against the gold tree.
+        clip: The largest step of MIRA; by default what suits the model.
+        cost_augmented: For a graph parser: search with the cost of each arc added to its score.
         seed: Orders the sentences; the same seed gives the same weights.
         threads: For parsing `dev` only; the result does not depend on it.
     """
@@ -49,17 +57,20 @@ def train(
         raise ConfigError(f"seed must be at least 0, found {seed}")
     if threads < 1:
         raise ConfigError(f"threads must be at least 1, found {threads}")
-    learner = model.learner(treebank, update=update, seed=seed)
-    return _epochs(model, learner, dev, epochs=epochs, seed=seed, threads=threads)
+    moving = model.learner(
+        treebank, learner=learner, update=update, k=k, clip=clip, cost_augmented=cost_augmented, seed=seed
+    )
+    return _epochs(model, moving, dev, epochs=epochs, seed=seed, threads=threads)
 
 
 def _epochs(
-    model: Model[Tree], learner: Learner, dev: Sequence[Example], *, epochs: int, seed: int, threads: int
+    model: Parser, learner: Learner, dev: Sequence[Example], *, epochs: int, seed: int, threads: int
 ) -> Iterator[Progress]:
     shuffle = np.random.default_rng(seed)
+    settings = learner.settings()
     best_las, best_weights = -1.0, None
     for epoch in range(1, epochs + 1):
-        report = Progress(epoch, epochs, 0, len(learner), 0, 0, 0.0)
+        report = Progress(epoch, epochs, 0, len(learner), 0, 0, 0.0, settings=settings)
         for step in _one_epoch(learner, shuffle.permutation(len(learner)), report):
             report = step
             yield report
@@ -87,7 +98,7 @@ def _one_epoch(learner: Learner, order: NDArray[np.int64], start: Progress) -> I
         yield replace(start, seen=first + len(part), updated=updated, words=words, cpu_seconds=seconds)
 
 
-def _score(model: Model[Tree], learner: Learner, weights: Any, dev: Sequence[Example], threads: int) -> Scores:
+def _score(model: Parser, learner: Learner, weights: Any, dev: Sequence[Example], threads: int) -> Scores:
     trial = copy.copy(model)
     learner.install(trial, weights)
     trees = trial.predict_batch([example.sentence for example in dev], threads=threads)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar
 
-from treetune.corpus.sentence import Example, Sentence
+from treetune.corpus.sentence import Example, Sentence, Tree
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,6 +48,10 @@ class Learner(Protocol):
         """Learn from the examples numbered `order`, in that order; return how many led to an update."""
         ...
 
+    def settings(self) -> dict[str, Any]:
+        """Return how it learns, every default filled in, as JSON can hold it; what has no effect is left out."""
+        ...
+
     def snapshot(self) -> Any:
         """Return the averaged weights."""
         ...
@@ -60,22 +64,103 @@ class Learner(Protocol):
 class Model(Protocol[Output]):
     """What a parser or tagger must offer; it knows nothing of losses.
 
-    `k_best` is sorted best first, its outputs are distinct, and it holds fewer than `k` candidates only
-    when the search space has no more.
+    `kind` is its name in `build.MODELS` and in model files. Whatever can be wrong about options is a
+    `ConfigError`, raised before any data is looked at. Predicting before training is a `ModelError`.
     """
 
-    def predict(self, sentence: Sentence) -> Output:
-        """Return the best output."""
+    kind: ClassVar[str]
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether the model can predict."""
         ...
 
-    def predict_batch(self, sentences: Sequence[Sentence], *, threads: int = 1) -> list[Output]:
-        """Return the best output of each sentence; the same for any number of threads."""
+    def with_options(self, **options: Any) -> Self:
+        """Return a model with the same weights that searches otherwise; only options of the search can change."""
         ...
 
-    def k_best(self, sentence: Sentence, k: int) -> list[Candidate[Output]]:
-        """Return up to `k` distinct outputs, best first."""
+    def predict(self, sentence: Sentence, *, constraint: Output | None = None) -> Output:
+        """Return the best output; it has everything that is known in the partial output `constraint`."""
         ...
 
-    def learner(self, treebank: Sequence[Example], *, update: str | None = None, seed: int = 0) -> Learner:
-        """Return what learns from gold examples, by the named update or the one that suits the model."""
+    def predict_batch(
+        self, sentences: Sequence[Sentence], *, threads: int = 1, constraints: Sequence[Output] | None = None
+    ) -> list[Output]:
+        """Return the best output of each sentence; the same for any number of threads.
+
+        Raises DataError, naming the sentence, where what is known in `constraints` fits into no output.
+        """
         ...
+
+    def k_best(self, sentence: Sentence, k: int, *, constraint: Output | None = None) -> list[Candidate[Output]]:
+        """Return up to `k` distinct outputs, best first; fewer only when the search space has no more."""
+        ...
+
+    def k_best_batch(
+        self,
+        sentences: Sequence[Sentence],
+        k: int,
+        *,
+        threads: int = 1,
+        constraints: Sequence[Output] | None = None,
+    ) -> list[list[Candidate[Output]]]:
+        """Return the k-best list of each sentence; the same for any number of threads."""
+        ...
+
+    def features(
+        self, sentence: Sentence, output: Output | Candidate[Output]
+    ) -> tuple[NDArray[np.uint64], NDArray[np.uint16]]:
+        """Return the (feature, output of the weight rows) pairs whose weights sum to the score of an output."""
+        ...
+
+    def score(self, sentence: Sentence, output: Output | Candidate[Output]) -> float:
+        """Return the exact score of an output under the averaged weights."""
+        ...
+
+    def check_learning(
+        self,
+        *,
+        learner: str | None = None,
+        update: str | None = None,
+        k: int = 5,
+        clip: float | None = None,
+        cost_augmented: bool = False,
+    ) -> None:
+        """Raise ConfigError if `learner` would refuse these options; no data is needed to know."""
+        ...
+
+    def learner(
+        self,
+        treebank: Sequence[Example],
+        *,
+        learner: str | None = None,
+        update: str | None = None,
+        k: int = 5,
+        clip: float | None = None,
+        cost_augmented: bool = False,
+        seed: int = 0,
+    ) -> Learner:
+        """Return what learns from gold examples; None stands for what suits the model best.
+
+        Args:
+            treebank: Complete trees.
+            learner: "perceptron", "mira" or, for graph parsers, "factored-mira".
+            update: For transition parsers: where in the sentence the search is corrected.
+            k: How many candidates MIRA holds against the gold output.
+            clip: The largest step of MIRA.
+            cost_augmented: For graph parsers: search with the cost of each arc added to its score.
+            seed: For what is drawn at random.
+        """
+        ...
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return all that `from_state` needs to make the same model: what JSON can hold, and arrays."""
+        ...
+
+    @classmethod
+    def from_state(cls, config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Self:
+        """Make the model that gave this state."""
+        ...
+
+
+Parser: TypeAlias = Model[Tree]

@@ -1,5 +1,8 @@
 """Kernels of the parameter store: find a row, add it to scores, change it, copy it to a larger table.
 
+Beside them the arithmetic of large-margin learning (MIRA): from sparse differences of features between gold
+and k candidates to the smallest change of the weights that scores gold above each by its loss.
+
 A table entry packs the upper 36 bits of a feature's hash above a 28-bit reference to its row; two features
 share a row with probability 2^-36 a pair. A reference with `DENSE_BIT` names a dense row; any other is the
 offset of a short row: a header (number of cells, size class), then its cells.
@@ -359,3 +362,159 @@ def build_rows(keys, counts, cell_outputs, cell_weights, max_cells, store):  # t
             offset += 1 + count
         insert_entry(store.table, np.uint64(keys[feature]) << REF_BITS, reference)
         cell += count
+
+
+class Margins(NamedTuple):
+    """Differences between gold and up to k candidates, as sparse vectors over (feature, output) pairs.
+
+    `keys`, `features`, `outputs` and `counts` belong to the slots of one hash table (open addressing, a power
+    of two; a key of 0 marks an empty slot). `counts[slot, candidate]` is gold minus candidate. `used` lists
+    the slots in order of first use and `counters[0]` is their number. `wanted[i]` is what the lead of gold
+    is short of: ``loss_i - (score(gold) - score(candidate_i))``.
+    """
+
+    keys: NDArray[np.uint64]
+    features: NDArray[np.uint64]
+    outputs: NDArray[np.uint16]
+    counts: NDArray[np.float32]
+    used: NDArray[np.int64]
+    counters: NDArray[np.int64]
+    gram: NDArray[np.float64]
+    wanted: NDArray[np.float64]
+    steps: NDArray[np.float64]
+
+
+# Hildreth's algorithm ends when no step has moved by more than this part of the largest, or after so many sweeps.
+STEP_TOLERANCE = 1e-7
+MOST_SWEEPS = 200
+
+# An odd number that spreads the outputs of one feature over the whole table.
+SPREAD = np.uint64(0x9E3779B97F4A7C15)
+
+
+@inner
+def clear_margins(margins):  # type: ignore[no-untyped-def]
+    """Forget all differences; touches only the slots in use."""
+    for place in range(np.uint64(margins.counters[0])):
+        slot = np.uint64(margins.used[place])
+        margins.keys[slot] = np.uint64(0)
+        for candidate in range(np.uint64(margins.counts.shape[1])):
+            margins.counts[slot, candidate] = np.float32(0)
+    margins.counters[0] = 0
+
+
+@inner
+def pair_slot(margins, feature, output):  # type: ignore[no-untyped-def]
+    """Return the slot of a (feature, output) pair, a new one if need be; the caller guarantees room."""
+    keys = margins.keys
+    key = np.uint64(feature) + np.uint64(output) * SPREAD
+    key = key if key != np.uint64(0) else np.uint64(1)
+    mask = np.uint64(keys.shape[0] - 1)
+    slot = home_slot(keys, key)
+    while keys[slot] != key:
+        if keys[slot] == np.uint64(0):
+            keys[slot] = key
+            margins.features[slot] = np.uint64(feature)
+            margins.outputs[slot] = np.uint16(output)
+            margins.used[np.uint64(margins.counters[0])] = np.int64(slot)
+            margins.counters[0] += 1
+            break
+        slot = (slot + np.uint64(1)) & mask
+    return slot
+
+
+@inner
+def add_difference(margins, candidate, feature, output, amount):  # type: ignore[no-untyped-def]
+    """Add to the count of a (feature, output) pair in the difference to one candidate."""
+    margins.counts[pair_slot(margins, feature, output), np.uint64(candidate)] += np.float32(amount)
+
+
+@inner
+def add_gold_difference(margins, candidates, feature, output, amount):  # type: ignore[no-untyped-def]
+    """Add the same to the differences to candidates 0 to `candidates` - 1: gold has it, whoever the rival."""
+    slot = pair_slot(margins, feature, output)
+    for candidate in range(np.uint64(candidates)):
+        margins.counts[slot, candidate] += np.float32(amount)
+
+
+@inner
+def difference_of(margins, candidate, feature, output):  # type: ignore[no-untyped-def]
+    """Return the count of a (feature, output) pair in the difference to one candidate; 0 if it has none."""
+    keys = margins.keys
+    key = np.uint64(feature) + np.uint64(output) * SPREAD
+    key = key if key != np.uint64(0) else np.uint64(1)
+    mask = np.uint64(keys.shape[0] - 1)
+    slot = home_slot(keys, key)
+    while keys[slot] != np.uint64(0):
+        if keys[slot] == key:
+            return np.float64(margins.counts[slot, np.uint64(candidate)])
+        slot = (slot + np.uint64(1)) & mask
+    return 0.0
+
+
+@inner
+def fill_gram(margins, candidates):  # type: ignore[no-untyped-def]
+    """Fill the products of all pairs of differences; exact while counts are whole numbers."""
+    gram, counts = margins.gram, margins.counts
+    many = np.uint64(candidates)
+    for i in range(many):
+        for j in range(many):
+            gram[i, j] = 0.0
+    for place in range(np.uint64(margins.counters[0])):
+        slot = np.uint64(margins.used[place])
+        for i in range(many):
+            count = np.float64(counts[slot, i])
+            if count != 0.0:
+                for j in range(i + np.uint64(1)):
+                    gram[i, j] += count * np.float64(counts[slot, j])
+    for i in range(many):
+        for j in range(i):
+            gram[j, i] = gram[i, j]
+
+
+@inner
+def solve_margins(gram, wanted, candidates, clip, steps):  # type: ignore[no-untyped-def]
+    """Fill `steps`: how far to go along each difference so that every margin is reached (Hildreth 1957).
+
+    They maximise the dual of "the smallest change whose product with difference i is at least wanted[i]",
+    each between 0 and `clip` (the price of missing a margin by 1), by moving one after the other to where it
+    is best for it alone. One candidate gets the passive-aggressive step. A candidate with the features of
+    gold has no step.
+    """
+    many = np.uint64(candidates)
+    for i in range(many):
+        steps[i] = 0.0
+    for _ in range(MOST_SWEEPS):
+        largest_change = 0.0
+        largest_step = 0.0
+        for i in range(many):
+            if gram[i, i] <= 0.0:
+                continue
+            missing = wanted[i]
+            for j in range(many):
+                missing -= gram[i, j] * steps[j]
+            step = min(max(steps[i] + missing / gram[i, i], 0.0), clip)
+            largest_change = max(largest_change, abs(step - steps[i]))
+            largest_step = max(largest_step, step)
+            steps[i] = step
+        if largest_change <= STEP_TOLERANCE * largest_step:
+            return
+
+
+@inner
+def combine_margins(margins, candidates, features, outputs, deltas):  # type: ignore[no-untyped-def]
+    """Write the change of weights that the steps ask for, pair by pair; return how many pairs change."""
+    many = np.uint64(candidates)
+    written = np.uint64(0)
+    for place in range(np.uint64(margins.counters[0])):
+        slot = np.uint64(margins.used[place])
+        total = 0.0
+        for i in range(many):
+            total += margins.steps[i] * np.float64(margins.counts[slot, i])
+        delta = np.float32(total)
+        if delta != np.float32(0):
+            features[written] = margins.features[slot]
+            outputs[written] = margins.outputs[slot]
+            deltas[written] = delta
+            written += np.uint64(1)
+    return np.int64(written)

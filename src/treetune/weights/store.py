@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from treetune.errors import ModelError
 from treetune.weights import _kernels as kernels
-from treetune.weights._kernels import Averages, Store
+from treetune.weights._kernels import Averages, Margins, Store
 
 LARGEST_INT16 = 32767
 
@@ -95,15 +95,16 @@ class LiveWeights:
         self.averages.dense[:] = 0
         self.averages.counters[kernels.STEPS] = 1
 
-    def freeze(self, *, prune: float = 0.0, average: bool = True) -> FrozenWeights:
-        """Return the averaged weights as integers; those that round to less than `prune` are dropped.
+    def freeze(self, *, prune: float = 0.0, prune_share: float = 0.0, average: bool = True) -> FrozenWeights:
+        """Return the averaged weights as integers; those that round to less than a bound are dropped.
 
-        `prune` is in units of an update of size 1. Costs one pass over all rows.
+        The bound is `prune`, in units of an update of size 1, or the part `prune_share` of the largest weight,
+        whichever is more. Costs one pass over all rows.
         """
         steps = float(self.averages.counters[kernels.STEPS]) if average else float("inf")
         largest = kernels.largest_average(self.store, self.averages, steps)
         scale = LARGEST_INT16 / largest if largest > 0 else 1.0
-        floor = max(1.0, prune * scale)
+        floor = max(1.0, prune * scale, prune_share * LARGEST_INT16)
         features, cells = kernels.count_kept(self.store, self.averages, steps, scale, floor)
         keys = np.empty(features, np.uint64)
         counts = np.empty(features, np.uint16)
@@ -177,6 +178,22 @@ class FrozenWeights:
             tensors["outputs"].astype(np.uint16, copy=False),
             tensors["weights"].astype(np.int16, copy=False),
         )
+
+
+def make_margins(pairs: int, k: int) -> Margins:
+    """Return room for the differences to `k` candidates in up to `pairs` distinct (feature, output) pairs."""
+    slots = 1 << max(4, (2 * pairs - 1).bit_length())
+    return Margins(
+        keys=np.zeros(slots, np.uint64),
+        features=np.empty(slots, np.uint64),
+        outputs=np.empty(slots, np.uint16),
+        counts=np.zeros((slots, k), np.float32),
+        used=np.empty(pairs, np.int64),
+        counters=np.zeros(1, np.int64),
+        gram=np.zeros((k, k), np.float64),
+        wanted=np.zeros(k, np.float64),
+        steps=np.zeros(k, np.float64),
+    )
 
 
 def _lengthen(array: NDArray[Any], size: int) -> None:

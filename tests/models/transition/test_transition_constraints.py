@@ -19,8 +19,8 @@ from treetune.corpus.projectivity import is_projective
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.errors import DataError
 from treetune.models.base import Candidate
-from treetune.models.transition.constraints import check_feasible, encode_fixed
-from treetune.models.transition.system import LabelTable
+from treetune.models.constraints import check_feasible, encode_fixed
+from treetune.models.labels import LabelTable
 
 NAMES = ("", *FEW_LABELS.names)
 

@@ -3,125 +3,21 @@
 from __future__ import annotations
 
 import random
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
-from transition_samples import TEMPLATES, all_trees, columns_of, random_sentence, templates_of
-from transition_twin import LEFT, GoldArcs, Rules, State, mix, state_features, violation
+from transition_learner_twin import TwinLearner, check_equal, random_treebank
+from transition_samples import TEMPLATES, all_trees
+from transition_twin import LEFT, GoldArcs, Rules, State
+from weights_twin import cells_of
 
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ConfigError, DataError
+from treetune.models.gold import lift
 from treetune.models.transition import search
-from treetune.models.transition.learner import TransitionLearner, default_update, lift
+from treetune.models.transition.learner import TransitionLearner, default_update
 from treetune.models.transition.parser import TransitionParser
-
-sys.path.append(str(Path(__file__).parents[2] / "weights"))
-from weights_twin import TwinWeights, cells_of
-
-
-def random_treebank(seed: int, *, count: int, longest: int = 5, labels: str = "dbc") -> list[Example]:
-    draw = random.Random(seed)
-    trees = {n: list(all_trees(n)) for n in range(1, longest + 1)}
-    examples = []
-    for _ in range(count):
-        sentence = random_sentence(draw, draw.randint(1, longest))
-        heads = draw.choice(trees[len(sentence)])
-        names = ["root" if head == 0 else draw.choice(labels) for head in heads]
-        examples.append(Example(sentence, Tree.of(heads, names)))
-    return examples
-
-
-class TwinLearner:
-    """What a learner does, sentence by sentence."""
-
-    def __init__(self, learner: TransitionLearner, treebank: Sequence[Example]) -> None:
-        self.grammar = learner.grammar
-        self.beam, self.update, self.seed, self.explore = (
-            learner.parser.beam, learner.update, learner.seed, learner.explore,
-        )  # fmt: skip
-        self.treebank = treebank
-        self.weights = TwinWeights()
-        self.passes = 0
-        self.parser = TransitionParser(learner.parser.config)
-        self.parser.fit(learner.grammar, learner.snapshot())
-
-    def learn(self, order: Sequence[int]) -> int:
-        self.passes += 1
-        learn = self._learn_greedily if self.update == "dynamic" else self._learn_by_beam
-        return sum(learn(place, self.treebank[i]) for place, i in enumerate(order))
-
-    def _rules(self, sentence: Sentence) -> Rules:
-        return Rules(len(sentence), self.grammar.labels.at_root, self.grammar.labels.at_word)
-
-    def _features(self, sentence: Sentence, state: State) -> list[int]:
-        return state_features(state, templates_of(self.grammar), columns_of(self.grammar, sentence))
-
-    def _scores(self, sentence: Sentence, state: State) -> dict[int, float]:
-        keys = {feature >> 28 for feature in self._features(sentence, state)}
-        scores = {}
-        for output in range(self.grammar.labels.outputs):
-            scores[output] = sum(float(self.weights.weights.get((key, output), 0)) for key in keys)
-        return scores
-
-    def _learn_by_beam(self, place: int, example: Example) -> bool:
-        self.weights.steps += 1
-        sentence, rules = example.sentence, self._rules(example.sentence)
-        gold = self.parser.derivation(example.gold)
-        memo: dict[State, dict[int, float]] = {}
-
-        def scorer(state: State) -> dict[int, float]:
-            if state not in memo:
-                memo[state] = self._scores(sentence, state)
-            return memo[state]
-
-        length, predicted = violation(rules, scorer, self.beam, gold, self.update)
-        changes = []
-        for actions, delta in ((gold[:length], 1.0), (predicted, -1.0)):
-            state, is_common = rules.start(), True
-            for step, action in enumerate(actions):
-                is_common = is_common and gold[step] == predicted[step]
-                if not is_common:
-                    changes += [(feature, action, delta) for feature in self._features(sentence, state)]
-                state = state.after(action)
-        self.weights.add(changes)
-        return length > 0
-
-    def _learn_greedily(self, place: int, example: Example) -> bool:
-        self.weights.steps += 1
-        sentence, rules = example.sentence, self._rules(example.sentence)
-        ids = self.grammar.labels.ids()
-        gold = GoldArcs(example.gold.heads[1:], [ids[label] for label in example.gold.labels[1:]])
-        changes = []
-        state = rules.start()
-        for step in range(2 * len(sentence)):
-            scores = self._scores(sentence, state)
-            legal = rules.legal_actions(state)
-            costs = {action: gold.cost(state, action) for action in legal}
-            predicted = max(legal, key=lambda action: (scores[action], -action))
-            oracle = min(legal, key=lambda action: (costs[action], -scores[action], action))
-            action = predicted
-            if costs[predicted] > costs[oracle]:
-                features = self._features(sentence, state)
-                changes += [(feature, oracle, 1.0) for feature in features]
-                changes += [(feature, predicted, -1.0) for feature in features]
-                draw = mix(((self.seed << 20) + self.passes + place * 65537 + step) % 2**64)
-                if (draw >> 11) / 2**53 >= self.explore:
-                    action = oracle
-            state = state.after(action)
-        self.weights.add(changes)
-        return bool(changes)
-
-
-def check_equal(learner: TransitionLearner, twin: TwinLearner) -> None:
-    for average in (True, False):
-        frozen = learner.live.freeze(average=average)
-        scale, cells = twin.weights.freeze(average=average)
-        assert frozen.scale == scale
-        assert cells_of(frozen.tensors()) == cells
-    assert learner.live.rows == len(twin.weights.rows)
 
 
 @pytest.mark.parametrize(

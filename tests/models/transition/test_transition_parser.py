@@ -30,8 +30,8 @@ from treetune.errors import ConfigError, ModelError
 from treetune.features.encoding import INPUTS
 from treetune.learning.trainer import train
 from treetune.models.base import Candidate
+from treetune.models.labels import LabelTable
 from treetune.models.transition.parser import TransitionConfig, TransitionParser
-from treetune.models.transition.system import LabelTable
 from treetune.sample import generate
 
 

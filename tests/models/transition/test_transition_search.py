@@ -20,8 +20,8 @@ from transition_twin import beam_search
 
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.models.base import Candidate
+from treetune.models.labels import LabelTable
 from treetune.models.transition import search
-from treetune.models.transition.system import LabelTable
 
 LABELS = {"few": FEW_LABELS, "many": MANY_LABELS}
 

@@ -18,8 +18,9 @@ from treetune.corpus.projectivity import is_projective
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.features.encoding import Encoder
 from treetune.features.templates import load_templates
+from treetune.models.labels import LabelTable
 from treetune.models.transition.parser import Grammar, TransitionParser
-from treetune.models.transition.system import STATE_VALUES, LabelTable
+from treetune.models.transition.system import STATE_VALUES, outputs
 from treetune.weights.store import FrozenWeights
 
 TEMPLATES = str(Path(__file__).with_name("every_place.txt"))
@@ -104,12 +105,12 @@ def random_parser(
     """Return a parser with small random weights for what random walks through the sentences meet."""
     draw = random.Random(seed)
     encoder = Encoder.learn(sentences, min_count=1)
-    templates = load_templates(features).adapt(encoder.columns, STATE_VALUES)
+    templates = load_templates(features, "transition").adapt(encoder.columns, STATE_VALUES)
     grammar = Grammar(encoder, labels, templates)
     met: set[int] = set()
     for sentence in sentences:
         met |= _walk(grammar, sentence, draw)
-    rows = {key: _random_row(labels.outputs, draw) for key in sorted({feature >> 28 for feature in met})}
+    rows = {key: _random_row(outputs(labels), draw) for key in sorted({feature >> 28 for feature in met})}
     tensors: dict[str, NDArray[Any]] = {
         "keys": np.array(list(rows), np.uint64),
         "counts": np.array([len(row) for row in rows.values()], np.uint16),
@@ -117,7 +118,7 @@ def random_parser(
         "weights": np.array([weight for row in rows.values() for weight in row.values()], np.int16),
     }
     parser = TransitionParser(beam=beam, features=features)
-    parser.fit(grammar, FrozenWeights.from_tensors(labels.outputs, SCALE, tensors))
+    parser.fit(grammar, FrozenWeights.from_tensors(outputs(labels), SCALE, tensors))
     return parser
 
 

@@ -258,12 +258,20 @@ def beam_search(rules: Rules, scorer: Scorer, beam: int) -> list[Item]:
     return items
 
 
-def violation(rules: Rules, scorer: Scorer, beam: int, gold: Sequence[int], rule: str) -> tuple[int, tuple[int, ...]]:
-    """The length of the prefixes to update on (0: none) and the predicted prefix."""
+@dataclass(frozen=True)
+class Violation:
+    """Where to update: the length of the prefixes (0: nowhere), gold and the beam there (at the end if nowhere)."""
+
+    length: int
+    gold: Item
+    beam: Sequence[Item]
+
+
+def violation(rules: Rules, scorer: Scorer, beam: int, gold: Sequence[int], rule: str) -> Violation:
     items = [Item(0, rules.start(), ())]
     gold_item, in_beam = items[0], True
     worst = float("-inf")
-    found: tuple[int, tuple[int, ...]] = (0, ())
+    found = Violation(0, gold_item, items)
     rank = 0
     for step in range(2 * rules.n):
         items = next_beam(items, rules, scorer, beam)
@@ -272,14 +280,15 @@ def violation(rules: Rules, scorer: Scorer, beam: int, gold: Sequence[int], rule
         ranks = [i for i, item in enumerate(items) if item.actions == gold_item.actions]
         in_beam = in_beam and bool(ranks)
         rank = ranks[0] if in_beam else -1
+        here = Violation(step + 1, gold_item, items)
         if not in_beam and rule == "early":
-            return step + 1, items[0].actions
+            return here
         if rank != 0 and items[0].score - gold_item.score >= worst:
             worst = items[0].score - gold_item.score
-            found = (step + 1, items[0].actions)
+            found = here
     if rank == 0:
-        return 0, ()
-    return (2 * rules.n, items[0].actions) if rule == "early" else found
+        return replace(here, length=0)
+    return here if rule == "early" else found
 
 
 class GoldArcs:
@@ -316,6 +325,11 @@ class GoldArcs:
 
     def still(self, state: State) -> int:
         return self.reachable(tuple((word, word in state.heads) for word in state.stack), state.front)
+
+    def lost(self, state: State) -> int:
+        """The gold arcs that no completion has."""
+        right = sum(self.heads[word] == head and self.labels[word] == label for word, head, label in state.arcs)
+        return self.n - right - self.still(state)
 
     def cost(self, state: State, action: int) -> int:
         return self.still(state) - self.gain(state, action) - self.still(state.after(action))

@@ -28,8 +28,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from treetune.features._kernels import entry, fast_part, inner, part
 
 BAD_SCORE = -1
 RIGHT, LEFT, JOIN, ARC = 0, 1, 2, 3
@@ -104,7 +105,7 @@ class Partition(NamedTuple):
     decision_required: NDArray[np.bool_]
 
 
-@njit(cache=True, nogil=True)
+@part
 def scores_are_good(scores, siblings):  # type: ignore[no-untyped-def]
     """Whether every score that belongs to an arc (and a sibling) is finite or -inf."""
     size = scores.shape[0]
@@ -127,7 +128,7 @@ def scores_are_good(scores, siblings):  # type: ignore[no-untyped-def]
     return bad == 0
 
 
-@njit(cache=True, nogil=True)
+@part
 def tree_score(scores, siblings, heads, nearest):  # type: ignore[no-untyped-def]
     """Sum the scores of one tree word by word; `nearest` has room for one number a token."""
     size = scores.shape[0]
@@ -153,7 +154,7 @@ def tree_score(scores, siblings, heads, nearest):  # type: ignore[no-untyped-def
     return total
 
 
-@njit(cache=True, nogil=True)
+@part
 def sort_trees(heads, out, count):  # type: ignore[no-untyped-def]
     """Sort trees by score, best first; equal ones stay in order. They arrive sorted up to rounding."""
     for end in range(1, count):
@@ -168,12 +169,12 @@ def sort_trees(heads, out, count):  # type: ignore[no-untyped-def]
 # Projective charts.
 
 
-@njit(cache=True, nogil=True)
+@part
 def _plane(chart, plane, size):  # type: ignore[no-untyped-def]
     return chart.cells[plane * size * size : (plane + 1) * size * size].reshape(size, size)
 
 
-@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+@fast_part
 def _best_sum(first, second, third):  # type: ignore[no-untyped-def]
     """Return the largest sum of three numbers at the same place; NaN-free, so that the loop is vectorised."""
     best = -np.inf
@@ -184,7 +185,7 @@ def _best_sum(first, second, third):  # type: ignore[no-untyped-def]
     return best
 
 
-@njit(cache=True, nogil=True)
+@part
 def fill_chart(scores, siblings, chart):  # type: ignore[no-untyped-def]
     """Compute the best score of every span; O(n^3), with siblings too.
 
@@ -229,7 +230,7 @@ def fill_chart(scores, siblings, chart):  # type: ignore[no-untyped-def]
                 left[i, j] = max(left[i, j], whole_left + arc[m, j])
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inner
 def _complete(plane, i, j, size):  # type: ignore[no-untyped-def]
     """Return the vertex of a complete span; a single word is a leaf and has none."""
     if i == j:
@@ -237,7 +238,7 @@ def _complete(plane, i, j, size):  # type: ignore[no-untyped-def]
     return (plane * size + i) * size + j
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inner
 def _edge(vertex, m, scores, siblings):  # type: ignore[no-untyped-def]
     """Return the two tails (or `NO_VERTEX`) and the weight of the hyperedge of a vertex with split m."""
     size = scores.shape[0]
@@ -269,7 +270,7 @@ def _edge(vertex, m, scores, siblings):  # type: ignore[no-untyped-def]
     return (2 * size + b) * size + m, (size + a) * size + m, weight
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inner
 def _split_scores(vertex, scores, siblings, chart):  # type: ignore[no-untyped-def]
     """Write to `chart.row[m]` the best score of a vertex built by split m; return the range of its splits.
 
@@ -316,7 +317,7 @@ def _split_scores(vertex, scores, siblings, chart):  # type: ignore[no-untyped-d
     return b + 1, a + 1
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inner
 def _set_head(vertex, m, heads, size):  # type: ignore[no-untyped-def]
     """Write the arc that a vertex makes, if it makes one."""
     if vertex == VERTEX_PLANES * size * size:
@@ -332,7 +333,7 @@ def _set_head(vertex, m, heads, size):  # type: ignore[no-untyped-def]
             heads[b] = a
 
 
-@njit(cache=True, nogil=True)
+@entry
 def best_projective(scores, siblings, chart, heads, out):  # type: ignore[no-untyped-def]
     """Write the best projective tree to `heads[0]` and its score to `out[0]`."""
     if not scores_are_good(scores, siblings):
@@ -370,7 +371,7 @@ def best_projective(scores, siblings, chart, heads, out):  # type: ignore[no-unt
 # after one that is no worse.
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inner
 def _put(lists, place, score, m, first_rank, second_rank):  # type: ignore[no-untyped-def]
     lists.entry_score[place] = score
     lists.entry[place, 0] = m
@@ -378,14 +379,14 @@ def _put(lists, place, score, m, first_rank, second_rank):  # type: ignore[no-un
     lists.entry[place, 2] = second_rank
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inner
 def _move(lists, target, source):  # type: ignore[no-untyped-def]
     lists.entry_score[target] = lists.entry_score[source]
     for field in range(3):
         lists.entry[target, field] = lists.entry[source, field]
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inner
 def _propose(lists, slot, k, score, m, first_rank, second_rank):  # type: ignore[no-untyped-def]
     """Push a derivation onto the heap of a slot."""
     base = slot * 3 * k + k
@@ -397,7 +398,7 @@ def _propose(lists, slot, k, score, m, first_rank, second_rank):  # type: ignore
     _put(lists, base + place, score, m, first_rank, second_rank)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inner
 def _accept(lists, slot, k):  # type: ignore[no-untyped-def]
     """Move the best derivation from the heap of a slot to its list; return False if there is none."""
     count = lists.about[slot, WAITING] - 1
@@ -421,7 +422,7 @@ def _accept(lists, slot, k):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inner
 def _visit(vertex, scores, siblings, chart, lists, k):  # type: ignore[no-untyped-def]
     """Return the slot of a vertex; on the first visit, propose its k best splits and accept the best one."""
     if lists.slots[vertex] >= 0:
@@ -453,13 +454,13 @@ def _visit(vertex, scores, siblings, chart, lists, k):  # type: ignore[no-untype
     return slot
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inner
 def _has(lists, vertex, rank):  # type: ignore[no-untyped-def]
     """Whether the derivation of that rank has been found."""
     return vertex != NO_VERTEX and lists.slots[vertex] >= 0 and lists.about[lists.slots[vertex], FOUND] > rank
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inner
 def _ranked_score(vertex, rank, cells, lists, k):  # type: ignore[no-untyped-def]
     """Return the score of the derivation of that rank, which has been found if it is not the first."""
     if vertex == NO_VERTEX:
@@ -469,7 +470,7 @@ def _ranked_score(vertex, rank, cells, lists, k):  # type: ignore[no-untyped-def
     return lists.entry_score[lists.slots[vertex] * 3 * k + rank]
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inner
 def _propose_neighbours(slot, last, scores, siblings, cells, lists, k):  # type: ignore[no-untyped-def]
     """Propose the derivations that follow the `last` one found, as far as its tails have them."""
     m, first_rank, second_rank = lists.entry[last, 0], lists.entry[last, 1], lists.entry[last, 2]
@@ -484,7 +485,7 @@ def _propose_neighbours(slot, last, scores, siblings, cells, lists, k):  # type:
         _propose(lists, slot, k, weight + value, m, first_rank, second_rank + 1)
 
 
-@njit(cache=True, nogil=True)
+@part
 def _extend(slot, wanted, scores, siblings, chart, lists, k):  # type: ignore[no-untyped-def]
     """Find derivations of a slot until it has `wanted` or all.
 
@@ -517,7 +518,7 @@ def _extend(slot, wanted, scores, siblings, chart, lists, k):  # type: ignore[no
                 height += 1
 
 
-@njit(cache=True, nogil=True)
+@part
 def _read_derivation(goal, rank, scores, siblings, chart, lists, k, heads):  # type: ignore[no-untyped-def]
     """Write the heads of a derivation of the goal."""
     stack = chart.stack
@@ -541,7 +542,7 @@ def _read_derivation(goal, rank, scores, siblings, chart, lists, k, heads):  # t
             height += 1
 
 
-@njit(cache=True, nogil=True)
+@entry
 def k_best_projective(scores, siblings, chart, lists, heads, out):  # type: ignore[no-untyped-def]
     """Write the best projective trees, as many as `out` has places; all are different."""
     if not scores_are_good(scores, siblings):
@@ -568,7 +569,7 @@ def k_best_projective(scores, siblings, chart, lists, heads, out):  # type: igno
 # d * size + h.
 
 
-@njit(cache=True, nogil=True)
+@part
 def _load(scores, space):  # type: ignore[no-untyped-def]
     """Copy the scores to `allowed[d, h]`; return the largest finite size of a score."""
     size = scores.shape[0]
@@ -583,7 +584,7 @@ def _load(scores, space):  # type: ignore[no-untyped-def]
     return largest
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inner
 def _start(space, size):  # type: ignore[no-untyped-def]
     """Make every word a slot of its own."""
     for place in range(size, size * size):
@@ -602,7 +603,7 @@ def _start(space, size):  # type: ignore[no-untyped-def]
         space.up[node] = 0
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inner
 def _choose(space, size, slot, known, tolerance):  # type: ignore[no-untyped-def]
     """Return the source slot, weight and number of the best arc into a slot; source -1 if there is none.
 
@@ -627,7 +628,7 @@ def _choose(space, size, slot, known, tolerance):  # type: ignore[no-untyped-def
     return source, weight, arc
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inner
 def _cheapest_swap(space, size, slot, source, weight, arc):  # type: ignore[no-untyped-def]
     """Return the least loss of entering a slot by another arc than `arc`, which is in the known tree.
 
@@ -654,7 +655,7 @@ def _cheapest_swap(space, size, slot, source, weight, arc):  # type: ignore[no-u
     return loss
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@inner
 def _contract(space, size, begin, length, node, known):  # type: ignore[no-untyped-def]
     """Merge the slots at `path[begin:length]`, which form a cycle, into the first of them."""
     weights, arcs = space.weights, space.arcs
@@ -703,7 +704,7 @@ def _contract(space, size, begin, length, node, known):  # type: ignore[no-untyp
     space.node[slot] = node
 
 
-@njit(cache=True, nogil=True)
+@part
 def _contract_all(space, size, known, tolerance):  # type: ignore[no-untyped-def]
     """Choose an arc into every slot, contracting cycles; grow a path against the arcs until it ends.
 
@@ -751,7 +752,7 @@ def _contract_all(space, size, known, tolerance):  # type: ignore[no-untyped-def
     return nodes, swapped, least
 
 
-@njit(cache=True, nogil=True)
+@part
 def _find_tree(space, size, heads):  # type: ignore[no-untyped-def]
     """Write the best tree of the allowed arcs; return False if there is none."""
     nodes, _, _ = _contract_all(space, size, heads[:0], 0.0)
@@ -770,7 +771,7 @@ def _find_tree(space, size, heads):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True)
+@entry
 def best_spanning(scores, siblings, space, heads, out):  # type: ignore[no-untyped-def]
     """Write the best tree to `heads[0]` and its score to `out[0]`; `siblings` is empty here."""
     if not scores_are_good(scores, siblings):
@@ -782,7 +783,7 @@ def best_spanning(scores, siblings, space, heads, out):  # type: ignore[no-untyp
     return 1
 
 
-@njit(cache=True, nogil=True)
+@part
 def number_subtrees(heads, begin, end, first, following):  # type: ignore[no-untyped-def]
     """Number the tokens so that those below v are exactly begin[v]..end[v]; the last two arrays are work."""
     size = heads.shape[0]
@@ -806,7 +807,7 @@ def number_subtrees(heads, begin, end, first, following):  # type: ignore[no-unt
             v = heads[v]
 
 
-@njit(cache=True, nogil=True)
+@part
 def _restrict(space, size, partition, decision):  # type: ignore[no-untyped-def]
     """Forbid the arcs that a chain of decisions rules out."""
     allowed = space.allowed[: size * size].reshape(size, size)
@@ -823,7 +824,7 @@ def _restrict(space, size, partition, decision):  # type: ignore[no-untyped-def]
         decision = partition.decision_parent[decision]
 
 
-@njit(cache=True, nogil=True)
+@part
 def _file_subset(scores, space, partition, item, heads, out, tree, decision):  # type: ignore[no-untyped-def]
     """File at `item` the subset of trees left by `decision`; its best is `tree`, its second is sought."""
     size = scores.shape[0]
@@ -837,7 +838,7 @@ def _file_subset(scores, space, partition, item, heads, out, tree, decision):  #
     partition.arc[item] = arc
 
 
-@njit(cache=True, nogil=True)
+@part
 def _decide(partition, number, parent, arc, required):  # type: ignore[no-untyped-def]
     partition.decision_parent[number] = parent
     partition.decision_arc[number] = arc
@@ -845,7 +846,7 @@ def _decide(partition, number, parent, arc, required):  # type: ignore[no-untype
     return number
 
 
-@njit(cache=True, nogil=True)
+@entry
 def k_best_spanning(scores, siblings, space, partition, heads, out):  # type: ignore[no-untyped-def]
     """Write the best trees, as many as `out` has places; all are different; O(k n^2). `siblings` is empty.
 
@@ -883,7 +884,7 @@ def k_best_spanning(scores, siblings, space, partition, heads, out):  # type: ig
 # Rearrangement (McDonald & Pereira 2006): climb from a tree by changing one head at a time.
 
 
-@njit(cache=True, nogil=True)
+@part
 def _gains_of_leaving(scores, siblings, heads, side, gains):  # type: ignore[no-untyped-def]
     """Write for each word what the score gains when it leaves its head; `side` is work, two rows."""
     size = scores.shape[0]
@@ -904,7 +905,7 @@ def _gains_of_leaving(scores, siblings, heads, side, gains):  # type: ignore[no-
             nearest[h] = d
 
 
-@njit(cache=True, nogil=True)
+@part
 def _best_move(scores, siblings, heads, space, gains, side):  # type: ignore[no-untyped-def]
     """Return the word and the new head whose change gains most (0: none); the root keeps its dependent."""
     size = scores.shape[0]
@@ -936,7 +937,7 @@ def _best_move(scores, siblings, heads, space, gains, side):  # type: ignore[no-
     return best_d, best_h
 
 
-@njit(cache=True, nogil=True)
+@entry
 def rearrange(scores, siblings, space, side, heads, out):  # type: ignore[no-untyped-def]
     """Improve the tree in `heads[0]` by the best change of one head as long as the score rises."""
     tree = heads[0]

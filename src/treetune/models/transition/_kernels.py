@@ -20,11 +20,16 @@ from treetune.weights._kernels import (
     MISSING,
     STEPS,
     add_features,
+    clear_margins,
+    combine_margins,
+    fill_gram,
     find_row,
     home_slot,
+    pair_slot,
     prefetch,
     prefetch_dense,
     room_is_short,
+    solve_margins,
 )
 
 SHIFT, REDUCE, LEFT = 0, 1, 2  # then one LEFT and one RIGHT per label
@@ -874,11 +879,12 @@ EARLY, MAX_VIOLATION = 0, 1
 
 @inner
 def find_violation(  # type: ignore[no-untyped-def]
-    space, templates, store, columns, base, n, fixed, labels, beam, memo, gold, update, predicted
+    space, templates, store, columns, base, n, fixed, labels, beam, memo, gold, update
 ):
-    """Search with the gold sequence beside; return the length of the prefixes to update on, 0 for none.
+    """Search with the gold sequence beside; return where to update.
 
-    The predicted prefix is written to `predicted`. Early update (Collins & Roark 2004): the step at which
+    That is (length of the prefixes, 0 for none; the gold state there, its score; the width of the beam there),
+    the last three of whole sequences if there is none. Early update (Collins & Roark 2004): the step at which
     gold leaves the beam. Max-violation (Huang et al. 2012): the step at which the best state of the beam
     leads gold by most. Either way a whole sequence when gold stays in the beam but not first.
     """
@@ -891,8 +897,8 @@ def find_violation(  # type: ignore[no-untyped-def]
     gold_rank = 0
     gold_score = 0.0
     beside = (2 * n + 1) * beam  # where states of a gold sequence that left the beam go
-    violation_step = 0
-    violation = -np.inf
+    violation_step, violation_state, violation_width = 0, 0, 0
+    violation, violation_score = -np.inf, 0.0
     for step in range(2 * n):
         first = step * beam
         count = 0
@@ -921,16 +927,15 @@ def find_violation(  # type: ignore[no-untyped-def]
         width = count
         if gold_rank != 0 and space.best_score[0] - gold_score >= violation:
             violation = space.best_score[0] - gold_score
-            violation_step = step + 1
+            violation_step, violation_state, violation_width = step + 1, gold_state, width
+            violation_score = gold_score
         if gold_rank == -1 and update == EARLY:
-            trace_actions(space, first + beam, step + 1, predicted)
-            return step + 1
+            return step + 1, gold_state, gold_score, width
     if gold_rank == 0:
-        return 0
+        return 0, gold_state, gold_score, width
     if update == EARLY:
-        violation_step = 2 * n
-    trace_actions(space, violation_step * beam, violation_step, predicted)
-    return violation_step
+        return 2 * n, gold_state, gold_score, width
+    return violation_step, violation_state, violation_score, violation_width
 
 
 class Update(NamedTuple):
@@ -1025,25 +1030,200 @@ def train_range(  # type: ignore[no-untyped-def]
         averages.counters[STEPS] += 1
         gold = gold_actions[2 * base :]
         space.counters[LAST_ROOT] = prepare_fixed(fixed, unknown, unknown, n, root_kinds[0], root_kinds[1])
-        length = find_violation(
-            space,
-            templates,
-            store,
-            sentences.columns,
-            base,
-            n,
-            fixed,
-            labels,
-            beam,
-            memo,
-            gold,
-            rule,
-            predicted,
+        columns = sentences.columns
+        length, _, _, _ = find_violation(
+            space, templates, store, columns, base, n, fixed, labels, beam, memo, gold, rule
         )
         if length > 0:
             updated += 1
             n_labels = labels.at_root.shape[0]
-            collect_update(space, templates, sentences.columns, base, n, n_labels, gold, predicted, length, update)
+            trace_actions(space, length * beam, length, predicted)
+            collect_update(space, templates, columns, base, n, n_labels, gold, predicted, length, update)
+            if not finish_update(store, averages, update):
+                return position - first + 1, updated
+    return last - first, updated
+
+
+class Rivals(NamedTuple):
+    """States of one step that gold must beat, best first; and marks for the words on a stack."""
+
+    states: NDArray[np.int64]
+    on_stack: NDArray[np.bool_]
+
+
+@inner
+def lost_arcs(space, state, n, n_labels, gold_heads, gold_labels, on_stack):  # type: ignore[no-untyped-def]
+    """Return how many gold arcs no completion of a state can have, whatever its number of roots.
+
+    An arc is lost when its word has another head or label, when its word still waits but the head has gone by,
+    or when its head has left the stack before the word came. `gold_heads` has the root as n + 1.
+    """
+    states, nodes = space.states, space.nodes
+    front = states[state, FRONT]
+    for word in range(1, front):
+        on_stack[word] = False
+    lost = 0
+    node = states[state, TOP]
+    while node != -1:
+        word = nodes[node, WORD]
+        on_stack[word] = True
+        if nodes[node, LABEL] == NO_LABEL and gold_heads[word] < front:
+            lost += 1
+        node = nodes[node, BELOW]
+    for word in range(front, n + 1):
+        if gold_heads[word] < front and not on_stack[gold_heads[word]]:
+            lost += 1
+    while states[state, PREVIOUS] != -1:
+        source, action = states[state, PREVIOUS], states[state, ACTION]
+        before, top = states[source, FRONT], states[source, TOP]
+        if action >= LEFT + n_labels:
+            if gold_heads[before] != nodes[top, WORD] or gold_labels[before] != action - LEFT - n_labels:
+                lost += 1
+        elif action >= LEFT:
+            word = nodes[top, WORD]
+            if gold_heads[word] != before or gold_labels[word] != action - LEFT:
+                lost += 1
+        state = source
+    return lost
+
+
+@inner
+def choose_rivals(  # type: ignore[no-untyped-def]
+    space, n, n_labels, first, width, gold_state, gold_score, gold_heads, gold_labels, rivals, wanted
+):
+    """Take the best of the states [first, first + width) but gold, and fill what gold's lead is short of.
+
+    Gold should lead each by the arcs it has lost; by one if it has lost none, being another way to the same
+    tree or a mistake that shows later. Returns the number of rivals.
+    """
+    chosen = 0
+    for state in range(first, first + width):
+        if state != gold_state and chosen < wanted.shape[0]:
+            lost = lost_arcs(space, state, n, n_labels, gold_heads, gold_labels, rivals.on_stack)
+            rivals.states[chosen] = state
+            wanted[chosen] = max(1, lost) - (gold_score - space.scores[state])
+            chosen += 1
+    return chosen
+
+
+@inner
+def collect_margins(space, templates, columns, base, n, length, gold_state, rivals, count, margins):  # type: ignore[no-untyped-def]
+    """Fill `margins` with the features of gold minus those of each rival, all of `length` transitions.
+
+    Goes back from all states at once. States that have come together are one state, so what rivals share is
+    hashed once, and nothing is left when all have met gold.
+    """
+    states, counts, current = space.states, margins.counts, rivals.states
+    clear_margins(margins)
+    hashed = np.int64(-1)
+    for _ in range(length):
+        apart = False
+        for leader in range(count):
+            state = current[leader]
+            if state == gold_state:
+                continue
+            apart = True
+            is_new = True
+            for other in range(leader):
+                is_new = is_new and current[other] != state
+            if is_new:
+                source = np.int64(states[state, PREVIOUS])
+                if source != hashed:
+                    hash_state(space, source, templates, columns, base, n)
+                    hashed = source
+                for template in range(space.features.shape[0]):
+                    slot = pair_slot(margins, space.features[template], states[state, ACTION])
+                    for i in range(leader, count):
+                        if current[i] == state:
+                            counts[slot, i] -= np.float32(1)
+        if not apart:
+            return
+        source = np.int64(states[gold_state, PREVIOUS])
+        if source != hashed:
+            hash_state(space, source, templates, columns, base, n)
+            hashed = source
+        for template in range(space.features.shape[0]):
+            slot = pair_slot(margins, space.features[template], states[gold_state, ACTION])
+            for i in range(count):
+                if current[i] != gold_state:
+                    counts[slot, i] += np.float32(1)
+        for i in range(count):
+            current[i] = states[current[i], PREVIOUS]
+        gold_state = source
+
+
+# Sums of float32 weights are off by up to about this; whoever is short of a margin by less has reached it.
+ROUNDING = 1e-5
+
+
+@inner
+def is_short(wanted, count):  # type: ignore[no-untyped-def]
+    """Say whether gold is short of any margin."""
+    for i in range(count):
+        if wanted[i] > ROUNDING:
+            return True
+    return False
+
+
+@lean_entry
+def train_margin_range(  # type: ignore[no-untyped-def]
+    space,
+    fixed,
+    templates,
+    store,
+    averages,
+    sentences,
+    labels,
+    gold_actions,
+    known_heads,
+    known_labels,
+    unknown,
+    root_kinds,
+    order,
+    first,
+    last,
+    beam,
+    memo,
+    rule,
+    clip,
+    rivals,
+    margins,
+    update,
+):
+    """Learn by MIRA from sentences order[first:last]; see `train_range`.
+
+    Where the search goes wrong, gold must lead the best states of the beam by their losses; where it does not,
+    the complete ones.
+    """
+    updated = 0
+    n_labels = labels.at_root.shape[0]
+    changes_a_word = 2 * (1 + margins.wanted.shape[0]) * templates.seeds.shape[0]
+    for position in range(first, last):
+        sentence = order[position]
+        base = sentences.offsets[sentence]
+        n = sentences.offsets[sentence + 1] - base - 1
+        if room_is_short(store, averages, changes_a_word * n):
+            return position - first, updated
+        averages.counters[STEPS] += 1
+        columns = sentences.columns
+        gold = gold_actions[2 * base :]
+        space.counters[LAST_ROOT] = prepare_fixed(fixed, unknown, unknown, n, root_kinds[0], root_kinds[1])
+        length, gold_state, gold_score, width = find_violation(
+            space, templates, store, columns, base, n, fixed, labels, beam, memo, gold, rule
+        )
+        if length == 0:
+            length = 2 * n
+        count = choose_rivals(
+            space, n, n_labels, length * beam, width, gold_state, gold_score, known_heads[base:],
+            known_labels[base:], rivals, margins.wanted,
+        )  # fmt: skip
+        if is_short(margins.wanted, count):
+            collect_margins(space, templates, columns, base, n, length, gold_state, rivals, count, margins)
+            fill_gram(margins, count)
+            solve_margins(margins.gram, margins.wanted, count, clip, margins.steps)
+            update.counters[COUNT] = combine_margins(margins, count, update.features, update.outputs, update.deltas)
+            update.counters[DONE] = 0
+            updated += 1
             if not finish_update(store, averages, update):
                 return position - first + 1, updated
     return last - first, updated
@@ -1085,38 +1265,41 @@ def move_costs(space, state, n, gold_heads, costs):  # type: ignore[no-untyped-d
         costs[3] += 1
 
 
+ILLEGAL = -1
+
+
 @inner
-def choose_moves(space, state, moves, fixed, labels, n, gold_heads, gold_labels, costs, chosen):  # type: ignore[no-untyped-def]
+def cost_of(action, moves, labels, n, word, front, gold_heads, gold_labels, costs):  # type: ignore[no-untyped-def]
+    """Return the cost of a transition, or ILLEGAL; `costs` are those of its kind, `word` is on top."""
+    n_labels = labels.at_root.shape[0]
+    if action < LEFT:
+        return costs[action] if moves & (CAN_SHIFT if action == SHIFT else CAN_REDUCE) else ILLEGAL
+    if action < LEFT + n_labels:
+        label = action - LEFT
+        if not moves & CAN_LEFT or not label_is_legal(label, NO_LABEL, front == n + 1, labels):
+            return ILLEGAL
+        return costs[2] + (gold_heads[word] == front and gold_labels[word] != label)
+    label = action - LEFT - n_labels
+    if not moves & CAN_RIGHT or not label_is_legal(label, NO_LABEL, False, labels):
+        return ILLEGAL
+    return costs[3] + (gold_heads[front] == word and gold_labels[front] != label)
+
+
+@inner
+def choose_moves(space, state, moves, labels, n, gold_heads, gold_labels, costs, chosen):  # type: ignore[no-untyped-def]
     """Find the best-scoring legal transition and the best-scoring one of least cost.
 
     `chosen` receives (predicted, its cost, oracle, its cost).
     """
     sums = space.sums
-    n_labels = labels.at_root.shape[0]
     top, front = space.states[state, TOP], space.states[state, FRONT]
     word = space.nodes[top, WORD] if top != -1 else 0
     move_costs(space, state, n, gold_heads, costs)
     chosen[0] = -1
     chosen[2] = -1
-    for action in range(LEFT + 2 * n_labels):
-        if action < LEFT:
-            legal = moves & (CAN_SHIFT if action == SHIFT else CAN_REDUCE)
-            cost = costs[action]
-        elif action < LEFT + n_labels:
-            legal = moves & CAN_LEFT
-            if legal and not label_is_legal(action - LEFT, NO_LABEL, front == n + 1, labels):
-                legal = 0
-            cost = costs[2]
-            if gold_heads[word] == front and gold_labels[word] != action - LEFT:
-                cost += 1
-        else:
-            legal = moves & CAN_RIGHT
-            if legal and not label_is_legal(action - LEFT - n_labels, NO_LABEL, False, labels):
-                legal = 0
-            cost = costs[3]
-            if gold_heads[front] == word and gold_labels[front] != action - LEFT - n_labels:
-                cost += 1
-        if not legal:
+    for action in range(sums.shape[0]):
+        cost = cost_of(action, moves, labels, n, word, front, gold_heads, gold_labels, costs)
+        if cost == ILLEGAL:
             continue
         if chosen[0] == -1 or sums[action] > sums[chosen[0]]:
             chosen[0] = action
@@ -1124,6 +1307,20 @@ def choose_moves(space, state, moves, fixed, labels, n, gold_heads, gold_labels,
         if chosen[2] == -1 or cost < chosen[3] or (cost == chosen[3] and sums[action] > sums[chosen[2]]):
             chosen[2] = action
             chosen[3] = cost
+
+
+@inner
+def find_rival(space, state, moves, labels, n, gold_heads, gold_labels, costs, least):  # type: ignore[no-untyped-def]
+    """Return the best-scoring legal transition that costs more than the least, -1 if there is none."""
+    sums = space.sums
+    top, front = space.states[state, TOP], space.states[state, FRONT]
+    word = space.nodes[top, WORD] if top != -1 else 0
+    rival = -1
+    for action in range(sums.shape[0]):
+        cost = cost_of(action, moves, labels, n, word, front, gold_heads, gold_labels, costs)
+        if cost > least and (rival == -1 or sums[action] > sums[rival]):
+            rival = action
+    return rival
 
 
 @lean_entry
@@ -1144,12 +1341,16 @@ def train_greedy_range(  # type: ignore[no-untyped-def]
     last,
     explore,
     seed,
+    large_margin,
+    clip,
     scratch,
     update,
 ):
     """Learn greedy parsing by the dynamic oracle from sentences order[first:last]; see `train_range`.
 
     With probability `explore` the parser goes on from its own mistake, so that it learns what to do then.
+    The perceptron learns from mistakes, by steps of one. With a `large_margin` the oracle's transition must
+    lead every worse one by one, and a step is as large as that asks for, at most `clip`.
     """
     updated = 0
     n_labels = labels.at_root.shape[0]
@@ -1170,18 +1371,28 @@ def train_greedy_range(  # type: ignore[no-untyped-def]
         for step in range(2 * n):
             moves = legal_moves(space, step, fixed, n)
             score_state(space, step, templates, store, columns, base, n, moves, n_labels, False)
-            choose_moves(space, step, moves, fixed, labels, n, gold_heads, gold_labels, costs, chosen)
-            action = chosen[0]
-            if chosen[1] > chosen[3]:
+            choose_moves(space, step, moves, labels, n, gold_heads, gold_labels, costs, chosen)
+            action, oracle, rival = chosen[0], chosen[2], chosen[0]
+            is_wrong = chosen[1] > chosen[3]
+            size = 1.0 if is_wrong else 0.0
+            if large_margin:
+                rival = find_rival(space, step, moves, labels, n, gold_heads, gold_labels, costs, chosen[3])
+                wanted = 0.0
+                if rival != -1:
+                    wanted = 1.0 - (np.float64(space.sums[oracle]) - np.float64(space.sums[rival]))
+                # The two transitions share no weight, and each has one a template.
+                size = min(wanted / (2.0 * n_templates), clip) if wanted > ROUNDING else 0.0
+            if size > 0.0:
                 for sign in range(2):
                     for template in range(n_templates):
                         update.features[count] = space.features[template]
-                        update.outputs[count] = chosen[2 - 2 * sign]
-                        update.deltas[count] = 1.0 - 2.0 * sign
+                        update.outputs[count] = rival if sign else oracle
+                        update.deltas[count] = -size if sign else size
                         count += 1
+            if is_wrong:
                 draw = mix(np.uint64(seed) + np.uint64(position) * np.uint64(65537) + np.uint64(step))
                 if np.float64(draw >> np.uint64(11)) / 9007199254740992.0 >= explore:
-                    action = chosen[2]
+                    action = oracle
             apply_action(space, step, action, step + 1, n_labels)
         if count > 0:
             updated += 1

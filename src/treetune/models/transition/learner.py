@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treetune.corpus.projectivity import plain_label, projectivize
 from treetune.corpus.sentence import Example, Tree
-from treetune.corpus.wellformed import is_tree
-from treetune.errors import DataError, unknown_name
+from treetune.errors import ConfigError, unknown_name
+from treetune.models.gold import check_gold, lift
+from treetune.models.learners import FACTORED_MIRA, MIRA, PERCEPTRON, check_learner, learner_settings
 from treetune.models.transition import _kernels as kernels
 from treetune.models.transition.parser import Grammar, TransitionParser
 from treetune.models.transition.search import Task, make_fixed, make_space
-from treetune.weights.store import FrozenWeights, LiveWeights
+from treetune.models.transition.system import label_masks, outputs
+from treetune.weights.store import FrozenWeights, LiveWeights, make_margins
 
 RULES = {"early": kernels.EARLY, "max-violation": kernels.MAX_VIOLATION}
 DYNAMIC = "dynamic"
 UPDATES = (*RULES, DYNAMIC)
 
-# Weights smaller than this part of one update are dropped when weights are frozen.
+# Weights smaller than this are dropped when weights are frozen: a part of one update of the perceptron; of the
+# largest weight after MIRA, whose updates have no size of their own.
 PRUNE = 0.5
+PRUNE_SHARE = 0.004
+
+# The largest step of MIRA along one difference, unless another is asked for.
+CLIP = 0.01
 
 
 def default_update(beam: int) -> str:
@@ -30,11 +36,27 @@ def default_update(beam: int) -> str:
     return DYNAMIC if beam == 1 else "max-violation"
 
 
+def check_learning(
+    *, learner: str | None, update: str | None, k: int, clip: float | None, cost_augmented: bool
+) -> None:
+    """Raise ConfigError for what a transition parser cannot learn by."""
+    check_learner(learner, k=k, clip=clip)
+    if learner == FACTORED_MIRA:
+        raise ConfigError("the learner factored-mira is for graph parsers; transition parsers know perceptron and mira")
+    if cost_augmented:
+        raise ConfigError("cost-augmented search is for graph parsers; the parser is transition")
+    if update is not None and update not in UPDATES:
+        raise unknown_name("update", update, UPDATES)
+
+
 class TransitionLearner:
     """Live weights of a transition parser, and one pass over any part of its treebank at a time.
 
-    `update` is "early" or "max-violation" (averaged perceptron on the beam) or "dynamic" (greedy, dynamic
-    oracle, following its own mistakes with probability `explore`).
+    `update` says where to learn: "early" or "max-violation" (the step at which the beam goes wrong) or "dynamic"
+    (every decision of greedy search; dynamic oracle, following its own mistakes with probability `explore`).
+    `learner` says how far to go. The "perceptron" takes a step of one away from a mistake. "mira" takes the
+    smallest step, at most `clip`, after which gold leads the `k` best states there by the arcs they have lost
+    (when nothing went wrong, the complete ones); in greedy search, the best worse transition by one.
     """
 
     def __init__(
@@ -42,19 +64,24 @@ class TransitionLearner:
         parser: TransitionParser,
         treebank: Sequence[Example],
         *,
+        learner: str | None = None,
         update: str | None = None,
+        k: int = 5,
+        clip: float | None = None,
         explore: float = 0.9,
         seed: int = 0,
     ) -> None:
+        check_learning(learner=learner, update=update, k=k, clip=clip, cost_augmented=False)
+        self.learner = learner or PERCEPTRON
         self.update = update or default_update(parser.beam)
-        if self.update not in UPDATES:
-            raise unknown_name("update", self.update, UPDATES)
-        self._check(treebank)
+        self.k = k
+        self.clip = CLIP if clip is None else clip
+        check_gold(treebank)
         trees = lift(treebank, min_lifted=parser.config.min_lifted)
         sentences = [example.sentence for example in treebank]
         self.parser = parser
         self.grammar = Grammar.learn(sentences, trees, parser.config)
-        self.live = LiveWeights(self.grammar.labels.outputs)
+        self.live = LiveWeights(outputs(self.grammar.labels))
         self.explore = explore
         self.seed = seed
         self._templates = self.grammar.templates()
@@ -63,18 +90,6 @@ class TransitionLearner:
         self._encode_gold(trees)
         self._make_space()
         self._passes = 0
-
-    @staticmethod
-    def _check(treebank: Sequence[Example]) -> None:
-        if not any(len(example.sentence) for example in treebank):
-            raise DataError("the treebank has no words; expected at least one sentence with a tree")
-        for place, example in enumerate(treebank, start=1):
-            where = f"sentence {place} of the treebank"
-            words, nodes = len(example.sentence), len(example.gold)
-            if words != nodes:
-                raise DataError(f"{where} has {words} words, but its tree has {nodes}")
-            if words and not is_tree(example.gold.heads):
-                raise DataError(f"{where} has no complete tree with one root")
 
     def _encode_gold(self, trees: Sequence[Tree]) -> None:
         ids = self.grammar.labels.ids()
@@ -94,13 +109,18 @@ class TransitionLearner:
     def _make_space(self) -> None:
         labels = self.grammar.labels
         beam = 1 if self.update == DYNAMIC else self.parser.beam
-        self._task = Task(self._templates, self.live.store, labels.masks(), labels.root_kinds(), beam)
+        self._task = Task(self._templates, self.live.store, label_masks(labels), labels.root_kinds(), beam)
         self._space = make_space(self._task, self._longest)
         self._fixed = make_fixed(self._longest)
         self._unknown = np.full(self._longest + 2, -1, np.int32)
         self._predicted = np.empty(2 * self._longest + 2, np.int32)
         self._scratch = np.zeros((2, 4), np.int64)
-        self._room = 4 * self._longest * len(self._templates.seeds)
+        # Gold and its rivals have two transitions a word; there are no more rivals than states in a beam.
+        k = min(self.k, beam) if self.learner == MIRA else 1
+        self._room = 2 * (1 + k) * self._longest * len(self._templates.seeds)
+        if self.learner == MIRA:
+            self._rivals = kernels.Rivals(np.zeros(k, np.int64), np.zeros(self._longest + 2, np.bool_))
+            self._margins = make_margins(self._room, k)
         self._update = kernels.Update(
             features=np.empty(self._room, np.uint64),
             outputs=np.empty(self._room, np.uint16),
@@ -115,6 +135,14 @@ class TransitionLearner:
     def words(self, order: NDArray[np.int64]) -> int:
         """Return the number of words in sentences `order`."""
         return int((self._sentences.offsets[order + 1] - self._sentences.offsets[order] - 1).sum())
+
+    def settings(self) -> dict[str, Any]:
+        """Return how it learns."""
+        settings = {**learner_settings(self.learner, k=self.k, clip=self.clip), "update": self.update}
+        if self.update == DYNAMIC:
+            # Greedy search has one rival at each step.
+            settings.pop("k", None)
+        return settings
 
     def learn(self, order: NDArray[np.int64]) -> int:
         """Learn from the sentences numbered `order`, one after the other; return how many led to an update."""
@@ -144,7 +172,14 @@ class TransitionLearner:
         if self.update == DYNAMIC:
             return kernels.train_greedy_range(  # type: ignore[no-any-return]
                 *start, self._heads, self._labels, self._unknown, task.root_kinds, order, first, len(order),
-                self.explore, ((self.seed << 20) + self._passes) % 2**63, self._scratch, self._update,
+                self.explore, ((self.seed << 20) + self._passes) % 2**63, self.learner == MIRA, self.clip,
+                self._scratch, self._update,
+            )  # fmt: skip
+        if self.learner == MIRA:
+            return kernels.train_margin_range(  # type: ignore[no-any-return]
+                *start, self._actions, self._heads, self._labels, self._unknown, task.root_kinds, order, first,
+                len(order), task.beam, task.memo, RULES[self.update], self.clip, self._rivals, self._margins,
+                self._update,
             )  # fmt: skip
         return kernels.train_range(  # type: ignore[no-any-return]
             *start, self._actions, self._unknown, task.root_kinds, order, first, len(order), task.beam, task.memo,
@@ -153,19 +188,10 @@ class TransitionLearner:
 
     def snapshot(self) -> FrozenWeights:
         """Return the averaged weights as they are now."""
+        if self.learner == MIRA:
+            return self.live.freeze(prune_share=PRUNE_SHARE)
         return self.live.freeze(prune=PRUNE)
 
     def install(self, model: TransitionParser, weights: FrozenWeights) -> None:
         """Let a parser predict with the weights of a snapshot."""
         model.fit(self.grammar, weights.share())
-
-
-def lift(treebank: Sequence[Example], *, min_lifted: int) -> list[Tree]:
-    """Return projective trees: lifted arcs are marked by labels where a mark is frequent enough to learn."""
-    lifted = [projectivize(example.gold) for example in treebank]
-    counts = Counter(label for tree in lifted for label in tree.labels)
-    rare = {label for label, count in counts.items() if count < min_lifted and plain_label(label) != label}
-    return [
-        Tree(tree.heads, tuple(plain_label(label) if label in rare else label for label in tree.labels))
-        for tree in lifted
-    ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +17,18 @@ from treetune.errors import ConfigError, ModelError, unknown_name
 from treetune.features.encoding import COLUMNS, INPUTS, Encoder
 from treetune.features.templates import TemplateSet, load_templates
 from treetune.models.base import Candidate, Learner
+from treetune.models.constraints import encode_fixed
+from treetune.models.labels import LabelTable
 from treetune.models.transition import _kernels as kernels
-from treetune.models.transition.constraints import encode_fixed
 from treetune.models.transition.search import Found, Task, make_space, run, unknown_arcs
-from treetune.models.transition.system import STATE_VALUES, LabelTable, compile_templates
+from treetune.models.transition.system import STATE_VALUES, compile_templates, label_masks, outputs
 from treetune.weights.store import FrozenWeights
+
+# The folder of feature sets, and the name of the model.
+FAMILY = "transition"
+
+# What may change after training.
+SEARCH_OPTIONS = ("beam",)
 
 # A k-best list is searched with at least this many times k states, since some trees come twice.
 STATES_PER_CANDIDATE = 1.25
@@ -63,7 +70,7 @@ class Grammar:
     def learn(cls, sentences: Sequence[Sentence], trees: Sequence[Tree], config: TransitionConfig) -> Grammar:
         """Collect words, tags and labels, and adapt the templates to the columns that are there."""
         encoder = Encoder.learn(sentences, inputs=config.inputs, min_count=config.min_count)
-        template_set = load_templates(config.features).adapt(encoder.columns, STATE_VALUES)
+        template_set = load_templates(config.features, FAMILY).adapt(encoder.columns, STATE_VALUES)
         if not template_set.groups:
             raise ConfigError(
                 f"no template of the feature set {config.features!r} fits the treebank, "
@@ -82,7 +89,7 @@ class TransitionParser:
     Train it with `treetune.train`, or get a trained one from `treetune.load`.
     """
 
-    kind: ClassVar[str] = "transition"
+    kind: ClassVar[str] = FAMILY
 
     def __init__(self, config: TransitionConfig | None = None, **options: Any) -> None:
         try:
@@ -91,7 +98,7 @@ class TransitionParser:
             known = ", ".join(TransitionConfig.__dataclass_fields__)
             raise ConfigError(f"unknown option among {', '.join(options)}; known: {known}") from None
         # Mistakes in the templates show now, not after a treebank was read.
-        compile_templates(load_templates(self.config.features), COLUMNS)
+        compile_templates(load_templates(self.config.features, FAMILY), COLUMNS)
         self._grammar: Grammar | None = None
         self._weights: FrozenWeights | None = None
         self._templates: kernels.Templates | None = None
@@ -110,11 +117,18 @@ class TransitionParser:
         """The number of states kept at each step."""
         return self.config.beam
 
-    def with_beam(self, beam: int) -> TransitionParser:
-        """Return a parser with the same weights that searches with another beam."""
+    def with_options(self, **options: Any) -> Self:
+        """Return a parser with the same weights that searches otherwise: `beam` can change."""
+        for name in options:
+            if name not in SEARCH_OPTIONS:
+                raise unknown_name("search option of transition parsers", name, SEARCH_OPTIONS)
         other = copy.copy(self)
-        other.config = replace(self.config, beam=beam)
+        other.config = replace(self.config, **options)
         return other
+
+    def with_beam(self, beam: int) -> Self:
+        """Return a parser with the same weights that searches with another beam."""
+        return self.with_options(beam=beam)
 
     @property
     def grammar(self) -> Grammar:
@@ -236,11 +250,36 @@ class TransitionParser:
         )  # fmt: skip
         return float(total) / self.weights.scale
 
-    def learner(self, treebank: Sequence[Example], *, update: str | None = None, seed: int = 0) -> Learner:
+    def check_learning(
+        self,
+        *,
+        learner: str | None = None,
+        update: str | None = None,
+        k: int = 5,
+        clip: float | None = None,
+        cost_augmented: bool = False,
+    ) -> None:
+        """Raise ConfigError if `learner` would refuse these options."""
+        from treetune.models.transition.learner import check_learning
+
+        check_learning(learner=learner, update=update, k=k, clip=clip, cost_augmented=cost_augmented)
+
+    def learner(
+        self,
+        treebank: Sequence[Example],
+        *,
+        learner: str | None = None,
+        update: str | None = None,
+        k: int = 5,
+        clip: float | None = None,
+        cost_augmented: bool = False,
+        seed: int = 0,
+    ) -> Learner:
         """Return what learns from `treebank`; see `models.transition.learner`."""
         from treetune.models.transition.learner import TransitionLearner
 
-        return TransitionLearner(self, treebank, update=update, seed=seed)
+        self.check_learning(learner=learner, update=update, k=k, clip=clip, cost_augmented=cost_augmented)
+        return TransitionLearner(self, treebank, learner=learner, update=update, k=k, clip=clip, seed=seed)
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return (configuration, arrays): all that `from_state` needs."""
@@ -250,7 +289,7 @@ class TransitionParser:
             "labels": list(grammar.labels.names),
             "labels_at_root": list(grammar.labels.at_root),
             "labels_at_word": list(grammar.labels.at_word),
-            "templates": [[list(template) for template in group] for group in grammar.template_set.groups],
+            **grammar.template_set.state(),
             "encoder": grammar.encoder.state(),
             "scale": self.weights.scale,
         }
@@ -264,15 +303,15 @@ class TransitionParser:
         # The templates themselves are in the file, so a set that came from a user's file is not needed again.
         parser.config = TransitionConfig(**{**options, "inputs": tuple(options["inputs"])})
         labels = LabelTable(tuple(config["labels"]), tuple(config["labels_at_root"]), tuple(config["labels_at_word"]))
-        templates = TemplateSet(tuple(tuple(tuple(template) for template in group) for group in config["templates"]))
+        templates = TemplateSet.from_state(config)
         grammar = Grammar(Encoder.from_state(config["encoder"]), labels, templates)
-        parser.fit(grammar, FrozenWeights.from_tensors(labels.outputs, config["scale"], tensors))
+        parser.fit(grammar, FrozenWeights.from_tensors(outputs(labels), config["scale"], tensors))
         return parser
 
     def _task(self, beam: int) -> Task:
         labels = self.grammar.labels
         assert self._templates is not None
-        return Task(self._templates, self.weights.store, labels.masks(), labels.root_kinds(), beam)
+        return Task(self._templates, self.weights.store, label_masks(labels), labels.root_kinds(), beam)
 
     def _encode(
         self, sentences: Sequence[Sentence], constraints: Sequence[Tree] | None

@@ -56,7 +56,8 @@ def make_space(task: Task, longest: int) -> kernels.Space:
     groups = len(templates.group_first) - 1
     remembered = min(LARGEST_MEMO, groups * states) if task.memo else 0
     slots = 1 << max(4, (2 * remembered - 1).bit_length()) if remembered else 16
-    # Sums of int16 weights need more bits; float32 weights are small integers and sum exactly.
+    # Sums of int16 weights need more bits. Float32 weights of the perceptron are small integers and sum exactly;
+    # those of MIRA are rounded, but a state always adds them in the same order.
     sums = np.int32 if task.store.dense.dtype == np.int16 else np.float32
     return kernels.Space(
         nodes=np.empty((nodes, kernels.NODE_FIELDS), np.int32),

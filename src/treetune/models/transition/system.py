@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from treetune.corpus.projectivity import plain_label
-from treetune.corpus.sentence import UNKNOWN_LABEL, Tree
 from treetune.errors import ConfigError, unknown_name
 from treetune.features.templates import TemplateSet
+from treetune.models.labels import LabelTable
 from treetune.models.transition import _kernels as kernels
 
 STATE_VALUES = {
@@ -40,53 +36,14 @@ PARTS_OF_FRONT = {
 }
 
 
-@dataclass(frozen=True)
-class LabelTable:
-    """The labels of a treebank, and where each may stand: on the root's arc, on a word's arc, or both."""
+def outputs(labels: LabelTable) -> int:
+    """Return the number of transitions: SHIFT, REDUCE, and LEFT and RIGHT for each label."""
+    return 2 + 2 * len(labels)
 
-    names: tuple[str, ...]
-    at_root: tuple[bool, ...]
-    at_word: tuple[bool, ...]
 
-    @classmethod
-    def learn(cls, trees: Iterable[Tree]) -> LabelTable:
-        """Collect the labels of complete trees."""
-        at_root: set[str] = set()
-        at_word: set[str] = set()
-        for tree in trees:
-            for head, _, label in tree.arcs():
-                (at_root if head == 0 else at_word).add(label)
-        # Without longer sentences nothing is known of other arcs: then they may bear what the root's bears.
-        at_word = at_word or at_root
-        names = tuple(sorted(at_root | at_word))
-        return cls(names, tuple(name in at_root for name in names), tuple(name in at_word for name in names))
-
-    def __len__(self) -> int:
-        """Return the number of labels."""
-        return len(self.names)
-
-    @cached_property
-    def lifted(self) -> frozenset[int]:
-        """The labels that mark lifted arcs."""
-        return frozenset(number for number, name in enumerate(self.names) if plain_label(name) != name)
-
-    @property
-    def outputs(self) -> int:
-        """The number of transitions: SHIFT, REDUCE, and LEFT and RIGHT for each label."""
-        return 2 + 2 * len(self.names)
-
-    def masks(self) -> kernels.Labels:
-        """Return the table as the kernels read it."""
-        return kernels.Labels(np.array(self.at_root, np.bool_), np.array(self.at_word, np.bool_))
-
-    def root_kinds(self) -> NDArray[np.bool_]:
-        """Return two rows over labels: those only the root's arc bears, and those it never bears."""
-        at_root, at_word = np.array(self.at_root, np.bool_), np.array(self.at_word, np.bool_)
-        return np.stack([at_root & ~at_word, ~at_root])
-
-    def ids(self) -> dict[str, int]:
-        """Return the number of each label; the unknown label is -1."""
-        return {UNKNOWN_LABEL: kernels.NO_LABEL, **{name: number for number, name in enumerate(self.names)}}
+def label_masks(labels: LabelTable) -> kernels.Labels:
+    """Return the table of labels as the kernels read it."""
+    return kernels.Labels(*labels.masks())
 
 
 def compile_templates(templates: TemplateSet, columns: Sequence[str]) -> kernels.Templates:

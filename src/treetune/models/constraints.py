@@ -1,4 +1,4 @@
-"""Partial trees to arrays of fixed heads and labels, refused where no single-root projective tree fits."""
+"""Partial trees to arrays of fixed heads and labels, refused where no single-root tree fits."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from treetune.corpus.projectivity import is_projective
 from treetune.corpus.sentence import UNKNOWN_HEAD, Sentence, Tree
 from treetune.corpus.wellformed import find_cycle
 from treetune.errors import DataError
-from treetune.models.transition.system import LabelTable
+from treetune.models.labels import LabelTable
 
 
 def encode_fixed(
-    sentences: Sequence[Sentence], fixed: Sequence[Tree], *, labels: LabelTable
+    sentences: Sequence[Sentence], fixed: Sequence[Tree], *, labels: LabelTable, crossing: bool = False
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return fixed heads and labels over all tokens, -1 where unknown.
 
-    Raises DataError, naming the sentence, where they cannot all be respected.
+    Raises DataError, naming the sentence, where they cannot all be respected: by a projective tree, or by any
+    if arcs may cross.
     """
     if len(fixed) != len(sentences):
         raise DataError(f"expected {len(sentences)} partial trees, one a sentence, found {len(fixed)}")
@@ -31,8 +32,10 @@ def encode_fixed(
         try:
             tree_heads, tree_labels = _known(sentence, tree, ids)
             _add_root_by_label(tree_heads, tree_labels, only_root)
-            check_feasible(tree_heads)
-            _check_root(tree_heads, tree_labels, never_root)
+            _check_cycles_and_roots(tree_heads)
+            if not crossing:
+                _check_projective(tree_heads)
+            _check_root(tree_heads, tree_labels, never_root, crossing=crossing)
         except DataError as error:
             raise DataError(f"{_name(sentence, place)}: {error.problem}") from None
         heads += tree_heads
@@ -70,18 +73,26 @@ def _add_root_by_label(heads: list[int], labels: list[int], only_root: NDArray[n
 
 
 def check_feasible(heads: Sequence[int]) -> None:
-    """Raise DataError unless some projective tree with one root has all known heads (-1 unknown).
+    """Raise DataError unless some projective tree with one root has all known heads (-1 unknown)."""
+    _check_cycles_and_roots(heads)
+    _check_projective(heads)
 
-    That is so when no two arcs cross, there is no cycle, at most one arc comes from the root, and every word
-    under an arc can be under its head: following known heads up from it leads to an end of the arc, or ends
-    under the arc at a word whose head is still free.
-    """
+
+def _check_cycles_and_roots(heads: Sequence[int]) -> None:
     roots = [word for word in range(1, len(heads)) if heads[word] == 0]
     if len(roots) > 1:
         raise DataError(f"words {roots[0]} and {roots[1]} are both fixed as the root, expected at most one")
     cycle = find_cycle(heads)
     if cycle:
         raise DataError(f"the fixed heads form a cycle: {' -> '.join(str(word) for word in (*cycle, cycle[0]))}")
+
+
+def _check_projective(heads: Sequence[int]) -> None:
+    """Raise DataError unless a projective tree has the known heads, which have no cycle and at most one root.
+
+    That is so when no two arcs cross and every word under an arc can be under its head: following known heads
+    up from it leads to an end of the arc, or ends under the arc at a word whose head is still free.
+    """
     for word in range(1, len(heads)):
         head = heads[word]
         if head < 1:
@@ -127,7 +138,7 @@ def _crossing(heads: Sequence[int]) -> DataError:
     )
 
 
-def _check_root(heads: list[int], labels: list[int], never_root: NDArray[np.bool_]) -> None:
+def _check_root(heads: list[int], labels: list[int], never_root: NDArray[np.bool_], *, crossing: bool) -> None:
     """Some word must be free to be the root."""
     for word in range(1, len(heads)):
         if heads[word] == 0 and labels[word] >= 0 and never_root[labels[word]]:
@@ -136,7 +147,7 @@ def _check_root(heads: list[int], labels: list[int], never_root: NDArray[np.bool
         return
     covered = np.zeros(len(heads) + 1, np.int64)
     for word in range(1, len(heads)):
-        if heads[word] > 0:
+        if heads[word] > 0 and not crossing:
             covered[min(word, heads[word]) + 1] += 1
             covered[max(word, heads[word])] -= 1
     inside = np.cumsum(covered)[: len(heads)]

@@ -1,0 +1,85 @@
+"""A recipe (parser, options, learner, perhaps a guide) and examples go in, a trained parser comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, cast
+
+import treetune
+from corpora import Data
+from treetune.build import make_parser
+from treetune.learning.jackknife import TrainOptions
+from treetune.learning.progress import Progress
+from treetune.learning.stacking import train_guided
+from treetune.models.base import Parser
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a parser is made and trained.
+
+    `parser` is a name of `treetune.build.PARSERS`, `options` are those of its class, `learning` those of
+    `treetune.train`. With a `guide` the parser sees the trees of another one; for the training data they are
+    made by jackknifing with `folds` parts.
+    """
+
+    parser: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    learning: Mapping[str, Any] = field(default_factory=dict)
+    guide: Recipe | None = None
+    folds: int = 10
+
+    def make(self, options: Mapping[str, Any]) -> Parser:
+        """Return the untrained parser; `options` of the corpus hold where the recipe has none."""
+        chosen = {**options, **self.options}
+        return make_parser(self.parser, **{**chosen, "inputs": tuple(chosen["inputs"])})
+
+
+@dataclass
+class Training:
+    """What is noted while a parser is trained: its scores on dev after every epoch, and how it learns."""
+
+    say: Callable[[str], None]
+    epochs: list[dict[str, float]] = field(default_factory=list)
+    learner: dict[str, Any] = field(default_factory=dict)
+
+    def note(self, progress: Progress) -> None:
+        """Take in one report."""
+        self.learner = dict(progress.settings)
+        if progress.dev is not None:
+            self.epochs.append({"UAS": 100 * progress.dev.uas, "LAS": 100 * progress.dev.las})
+            self.say(f"  epoch {progress.epoch} of {progress.epochs}: dev LAS {self.epochs[-1]['LAS']:.2f}")
+
+    def train(self, recipe: Recipe, data: Data, *, options: Mapping[str, Any], epochs: int, seed: int) -> Parser:
+        """Return a parser trained by a recipe, with the weights of the epoch that is best on dev."""
+        if recipe.guide is not None:
+            return self._train_guided(recipe, recipe.guide, data, options=options, epochs=epochs, seed=seed)
+        parser = recipe.make(options)
+        reports = treetune.train(parser, data.train, dev=data.dev, epochs=epochs, seed=seed, **recipe.learning)
+        for progress in reports:
+            self.note(progress)
+        return parser
+
+    def _train_guided(
+        self, recipe: Recipe, guide: Recipe, data: Data, *, options: Mapping[str, Any], epochs: int, seed: int
+    ) -> Parser:
+        reports = train_guided(
+            partial(guide.make, options),
+            partial(recipe.make, options),
+            data.train,
+            dev=data.dev,
+            folds=recipe.folds,
+            guide_options=cast(TrainOptions, {"epochs": epochs, **guide.learning}),
+            main_options=cast(TrainOptions, {"epochs": epochs, **recipe.learning}),
+            seed=seed,
+        )
+        for report in reports:
+            if report.fold is not None and report.training is None:
+                self.say(f"  fold {report.fold.fold} of {report.fold.folds} parsed")
+            if report.stage == "main" and report.training is not None:
+                self.note(report.training)
+        # The last report has it.
+        assert report.model is not None
+        return report.model

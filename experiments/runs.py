@@ -1,0 +1,174 @@
+"""One row with one seed goes in, the record of its run comes out; and the file that keeps such records."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import measuring
+import outcomes
+from corpora import Corpus, Data, Limits
+from recipes import Recipe, Training
+from treetune import Example
+from treetune.corpus.projectivity import is_projective
+from treetune.evaluate import evaluate
+from treetune.models.base import Parser
+
+Record = dict[str, Any]
+
+# Enough sentences to compile every kernel that a recipe needs.
+_WARM_UP = 30
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a table: a parser on a corpus."""
+
+    name: str
+    corpus: Corpus
+    recipe: Recipe
+
+    def settings(self, *, data: Path, epochs: int, limits: Limits, seed: int) -> Record:
+        """Return all that decides the outcome of a run but the code, the contents of files included."""
+        found = {
+            "recipe": asdict(self.recipe),
+            "options": dict(self.corpus.options),
+            "epochs": epochs,
+            "limits": asdict(limits),
+            "seed": seed,
+            "train": list(self.corpus.train),
+            "dev": self.corpus.dev,
+            "tests": list(self.corpus.tests),
+            "data": {name: _digest(path, path.stat().st_mtime_ns) for name, path in self.corpus.files(data).items()},
+        }
+        # As it will come back from a file, so that the two compare equal.
+        stored: Record = json.loads(json.dumps(found))
+        return stored
+
+
+@cache
+def _digest(path: Path, modified: int) -> str:
+    # `modified` is there for the cache.
+    return measuring.sha256(path)[:16]
+
+
+def run(row: Row, data: Data, *, epochs: int, seed: int) -> Record:
+    """Train one row with one seed and score it on every test file, once."""
+    warm_up(row, data)
+    training = Training(measuring.say)
+    start = time.process_time()
+    parser = training.train(row.recipe, data, options=row.corpus.options, epochs=epochs, seed=seed)
+    seconds = time.process_time() - start
+    return {
+        "cpu_seconds": seconds,
+        "learner": training.learner,
+        "epochs": training.epochs,
+        "tests": {name: score(parser, gold) for name, gold in data.tests.items()},
+    }
+
+
+def warm_up(row: Row, data: Data) -> None:
+    """Train on next to nothing, so that no run is charged for compiling."""
+    little = replace(data, train=data.train[:_WARM_UP], dev=data.dev[:_WARM_UP])
+    recipe = replace(row.recipe, folds=2)
+    parser = Training(lambda _: None).train(recipe, little, options=row.corpus.options, epochs=1, seed=0)
+    parser.predict_batch([example.sentence for example in little.dev])
+
+
+def score(parser: Parser, gold: Sequence[Example]) -> Record:
+    """Return the scores of a parser on one file, per cent, its speed, and what is needed to compare it later."""
+    sentences = [example.sentence for example in gold]
+    start = time.process_time()
+    trees = parser.predict_batch(sentences)
+    seconds = time.process_time() - start
+    scores = evaluate(gold, trees)
+    crossing = [pair for pair in zip(gold, trees, strict=True) if not is_projective(pair[0].gold.heads)]
+    on_crossing = evaluate([example for example, _ in crossing], [tree for _, tree in crossing])
+    return {
+        **{metric: percent(scores[metric]) for metric in outcomes.METRICS},
+        "crossing_sentences": len(crossing),
+        "crossing_UAS": percent(on_crossing.uas),
+        "crossing_LAS": percent(on_crossing.las),
+        "words_per_cpu_second": sum(map(len, sentences)) / seconds,
+        "outcomes": outcomes.pack(scores),
+    }
+
+
+def percent(score: float) -> float | None:
+    """Return a score per cent; None, which JSON knows, if there was nothing to count."""
+    return None if math.isnan(score) else 100 * score
+
+
+class ResultFile:
+    """Finished runs on disk, one for each row and seed; safe to be killed and to be shared by processes."""
+
+    def __init__(self, path: Path, experiment: str) -> None:
+        self.path = path
+        self.experiment = experiment
+
+    def runs(self) -> list[Record]:
+        """Return the runs the file holds, none if there is no file."""
+        if not self.path.exists():
+            return []
+        record = _read(self.path)
+        if record is None or record["experiment"] != self.experiment:
+            raise SystemExit(
+                f"{self.path} holds no results of the experiment {self.experiment}; "
+                "remove it or name another file with --out"
+            )
+        found: list[Record] = record["runs"]
+        return found
+
+    def find(self, row: str, settings: Record) -> Record | None:
+        """Return the run of a row with these settings."""
+        matching = (run for run in self.runs() if run["row"] == row and run["settings"] == settings)
+        return next(matching, None)
+
+    def find_elsewhere(self, settings: Record) -> Record | None:
+        """Return a run with these settings that another experiment has put into a file of the same folder."""
+        for path in sorted(self.path.parent.glob("*.json")):
+            record = None if path == self.path else _read(path)
+            for found in [] if record is None else record["runs"]:
+                if found["settings"] == settings:
+                    return {"taken_from": path.stem, **found}
+        return None
+
+    def write(self, describe: Callable[[list[Record]], Record], *new: Record) -> None:
+        """Write the file again from the runs it holds and new ones, which replace those of the same row and seed."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        places = [_place(run) for run in new]
+        # Read again under the lock: another process may have added runs since.
+        with _locked(self.path.parent):
+            kept = [run for run in self.runs() if _place(run) not in places]
+            measuring.write_json(self.path, describe([*kept, *new]))
+
+
+def _place(run: Record) -> tuple[str, int]:
+    return run["row"], run["settings"]["seed"]
+
+
+def _read(path: Path) -> Record | None:
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return record if isinstance(record, dict) and {"experiment", "runs"} <= record.keys() else None
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,119 @@
+"""Turn the results of experiments into a Markdown page, so that the docs quote numbers from files.
+
+python experiments/tables.py experiments/results/*.json > docs/experiments.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from measuring import markdown, origin
+
+Record = Mapping[str, Any]
+
+SCORES = {
+    "UAS": "UAS",
+    "LAS": "LAS",
+    "root": "root",
+    "complete": "UCM",
+    "complete, labelled": "LCM",
+    "UAS, sentences with crossing arcs": "crossing_UAS",
+}
+ANSWERS = {True: "yes", False: "**no**", None: "not measured"}
+
+
+def spread(summary: Record, *, decimals: int = 2, per: float = 1.0) -> str:
+    """Return a mean with the standard deviation over seeds, both divided by `per`; empty if there is none."""
+    if summary["mean"] is None:
+        return ""
+    mean = f"{summary['mean'] / per:,.{decimals}f}"
+    return f"{mean} ± {summary['sd'] / per:,.{decimals}f}" if len(summary["raw"]) > 1 else mean
+
+
+def score_table(record: Record, test: str) -> str:
+    """Return the rows that were tested on one file."""
+    header = ("parser", *SCORES, "dev LAS", "training (CPU-min)", "words per CPU-s")
+    rows = [
+        (
+            row["name"],
+            *(spread(row["tests"][test][metric]) for metric in SCORES.values()),
+            spread(row["dev"]["LAS"]),
+            spread(row["cpu_seconds"], per=60),
+            spread(row["tests"][test]["words_per_cpu_second"], decimals=0),
+        )
+        for row in record["rows"]
+        if test in row["tests"]
+    ]
+    return markdown(header, rows)
+
+
+def comparison_table(comparisons: Sequence[Record]) -> str:
+    """Return the differences in points with their p-values."""
+    header = ("difference", "UAS", "p, McNemar", "p, bootstrap", "LAS", "p, bootstrap")
+    rows = [
+        (
+            f"{one['test']}: {one['better']} − {one['worse']}",
+            f"{one['bootstrap']['UAS']['score']:+.2f}",
+            f"{one['mcnemar_heads']['median_p_value']:.2g}",
+            f"{one['bootstrap']['UAS']['p_value']:.2g}",
+            f"{one['bootstrap']['LAS']['score']:+.2f}",
+            f"{one['bootstrap']['LAS']['p_value']:.2g}",
+        )
+        for one in comparisons
+    ]
+    return markdown(header, rows)
+
+
+def pattern_table(pattern: Sequence[Record]) -> str:
+    """Return the claims and whether they hold."""
+    return markdown(("expected", "holds"), [(claim["claim"], ANSWERS[claim["holds"]]) for claim in pattern])
+
+
+def section(record: Record) -> str:
+    """Return one experiment."""
+    settings = record["settings"]
+    seeds = len(settings["seeds"])
+    trial = " **A quick trial on a few sentences, not a result.**" if settings["quick"] else ""
+    about = (
+        f"`python experiments/{record['experiment']}.py`: {settings['epochs']} epochs, the best chosen on dev; "
+        f"{'one seed' if seeds == 1 else f'mean ± standard deviation of {seeds} seeds'}.{trial}"
+    )
+    parts = [f"## {record['title']}", about]
+    for test in dict.fromkeys(test for row in record["rows"] for test in row["tests"]):
+        parts += [f"`{test}`", score_table(record, test)]
+    if record["comparisons"]:
+        parts += ["Differences in points:", comparison_table(record["comparisons"])]
+    parts += [pattern_table(record["pattern"]), origin(record)]
+    if len(record["commits"]) > 1:
+        commits = ", ".join(f"`{commit[:12]}`" for commit in record["commits"])
+        parts.append(f"The runs are of several commits: {commits}.")
+    return "\n\n".join(parts)
+
+
+ABOUT = """\
+Made by `python experiments/tables.py` from the files in `experiments/results`; do not edit.
+
+All tokens count, labels with subtypes. *root*: sentences with the right root; *complete*: sentences with all heads
+right. p-values are two-sided: McNemar's test on heads (the median over seeds), and the paired bootstrap over
+sentences on the mean over seeds."""
+
+
+def page(records: Sequence[Record]) -> str:
+    """Return all experiments as one page."""
+    return "\n\n".join(["# Experiments", ABOUT, *map(section, records)]) + "\n"
+
+
+def main() -> None:
+    """Print the page of the given files."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", type=Path, nargs="+", help="files written by the experiments")
+    files = parser.parse_args().results
+    print(page([json.loads(file.read_text(encoding="utf-8")) for file in files]), end="")
+
+
+if __name__ == "__main__":
+    main()

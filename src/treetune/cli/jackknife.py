@@ -1,0 +1,77 @@
+"""``treetune jackknife``: a treebank in, the trees that parsers which have not seen them give to its sentences out."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from treetune.cli import options
+from treetune.cli.console import Interrupted, note
+from treetune.cli.guides import FOLDS
+from treetune.cli.options import Recipe
+from treetune.cli.steps import follow_folds, scores_line
+from treetune.cli.treebanks import read_treebank
+from treetune.corpus.files import STANDARD_STREAM, open_output
+from treetune.corpus.sentence import Example
+from treetune.corpus.treebank import WRITERS, format_of
+from treetune.evaluate.scores import evaluate as score
+
+
+def jackknife(
+    treebank: Annotated[
+        str, typer.Argument(metavar="TRAIN", help="Trees to learn from and to parse, CoNLL-U or CoNLL-X.")
+    ],
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="OUT", help="Where to write; - is stdout.")
+    ] = STANDARD_STREAM,
+    folds: Annotated[int, typer.Option(min=2, help="Parts of TRAIN, each parsed by what learned the others.")] = FOLDS,
+    parser: options.Name = "transition",
+    beam: options.Beam = None,
+    decoder: options.Decoder = None,
+    labels: options.Labels = None,
+    max_memory: options.MaxMemory = None,
+    features: options.Features = None,
+    inputs: options.Inputs = None,
+    epochs: options.Epochs = 10,
+    learner: options.LearnerName = None,
+    update: options.Update = None,
+    k: options.K = None,
+    clip: options.Clip = None,
+    cost_augmented: options.CostAugmented = False,
+    seed: options.Seed = 1,
+    threads: Annotated[int, typer.Option(min=1, help="Threads to parse with; the result is the same.")] = 1,
+    lenient: options.Lenient = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+) -> None:
+    """Parse TRAIN by parsers that have not seen it: each part by one that learned from all others."""
+    recipe = Recipe.checked(
+        parser,
+        beam=beam,
+        decoder=decoder,
+        labels=labels,
+        max_memory=max_memory,
+        features=features,
+        inputs=options.columns(inputs),
+        learner=learner,
+        update=update,
+        k=k,
+        clip=clip,
+        cost_augmented=cost_augmented or None,
+    )
+    examples = read_treebank(treebank, lenient=lenient, quiet=quiet)
+    write = WRITERS[format_of(treebank if output == STANDARD_STREAM else output)]
+    train_options: Any = {"epochs": epochs, **recipe.learning}
+    from treetune.learning.jackknife import jackknife as jackknife_steps
+
+    # Opened first, so that hours of training are not in vain.
+    with open_output(output) as out:
+        reports = jackknife_steps(recipe.make, examples, folds=folds, seed=seed, threads=threads, **train_options)
+        try:
+            trees = follow_folds(
+                reports, check=recipe.check_used, total=len(examples) * epochs * (folds - 1), quiet=quiet
+            )
+        except KeyboardInterrupt:
+            raise Interrupted("nothing was written") from None
+        write((Example(example.sentence, tree) for example, tree in zip(examples, trees, strict=True)), out)
+    note(f"jackknifed  {scores_line(score(examples, trees))}", quiet=quiet)

@@ -1,0 +1,127 @@
+"""The options of a graph parser, and what it learns of a treebank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from treetune.corpus.sentence import Sentence, Tree
+from treetune.errors import ConfigError, unknown_name
+from treetune.features.encoding import GUIDE_COLUMN, INPUTS, Encoder
+from treetune.features.templates import TemplateSet, load_templates
+from treetune.models.graph import _arc_kernels as kernels
+from treetune.models.graph.templates import (
+    ARC,
+    COARSE,
+    LABEL,
+    adapted,
+    columns_of,
+    compile_templates,
+    kind_of_group,
+    looks_at_guides,
+    needed,
+)
+from treetune.models.labels import LabelTable
+from treetune.weights.flat import FlatFrozenWeights
+from treetune.weights.store import FrozenWeights
+
+FAMILY = "graph"
+PROJECTIVE, NON_PROJECTIVE = "projective", "non-projective"
+DECODERS = (PROJECTIVE, NON_PROJECTIVE)
+JOINT, SECOND_STAGE = "joint", "second-stage"
+LABELLERS = (JOINT, SECOND_STAGE)
+
+
+@dataclass(frozen=True)
+class GraphConfig:
+    """The options of a graph parser.
+
+    `order` 2 adds the scores of adjacent siblings. `decoder` "non-projective" lets arcs cross. `labels` are
+    scored together with arcs ("joint") or chosen for the finished tree ("second-stage"). `max_memory` is how
+    many GB one sentence may take. The others are as in `TransitionConfig`.
+    """
+
+    order: int = 1
+    decoder: str = PROJECTIVE
+    labels: str = SECOND_STAGE
+    features: str = "default"
+    inputs: tuple[str, ...] = INPUTS
+    min_count: int = 2
+    min_lifted: int = 20
+    max_memory: float = 2.0
+
+    def __post_init__(self) -> None:
+        if self.order not in (1, 2):
+            raise ConfigError(f"order must be 1 or 2, found {self.order}")
+        for name in ("min_count", "min_lifted"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} must be at least 1, found {getattr(self, name)}")
+        if not 0 < self.max_memory < float("inf"):
+            raise ConfigError(f"max_memory must be a number of GB above 0, found {self.max_memory:g}")
+        if self.decoder not in DECODERS:
+            raise unknown_name("decoder", self.decoder, DECODERS)
+        if self.labels not in LABELLERS:
+            raise unknown_name("way to label", self.labels, LABELLERS)
+        for name in self.inputs:
+            if name not in INPUTS:
+                raise unknown_name("input column", name, INPUTS)
+
+    @property
+    def joint(self) -> bool:
+        """Whether labels are scored together with arcs."""
+        return self.labels == JOINT
+
+
+@dataclass(frozen=True)
+class GraphGrammar:
+    """What a parser learns of a treebank besides weights: words, tags, labels and templates that fit them."""
+
+    encoder: Encoder
+    labels: LabelTable
+    template_set: TemplateSet
+    is_guided: bool
+
+    @classmethod
+    def learn(cls, sentences: Sequence[Sentence], trees: Sequence[Tree], config: GraphConfig) -> GraphGrammar:
+        """Collect words, tags and labels, and adapt the templates to the columns that are there."""
+        templates = templates_of(config)
+        guided = any(sentence.guide is not None for sentence in sentences)
+        if guided and not looks_at_guides(templates):
+            raise ConfigError(
+                f"the treebank has guides, but no template of the feature set {config.features!r} looks at them; "
+                "leave out --guide or take another set"
+            )
+        # The column of guides is asked for in any case: it is where a treebank with too few guides is refused.
+        columns = columns_of(templates) + ([GUIDE_COLUMN] if guided else [])
+        encoder = Encoder.learn(sentences, inputs=config.inputs, min_count=config.min_count, columns=columns)
+        fitting = adapted(templates, encoder.columns, guided=guided)
+        kinds = {kind_of_group(name) for name in fitting.names}
+        for kind in (ARC, LABEL):
+            if kind not in kinds:
+                raise ConfigError(
+                    f"no template of [{kind}] of the feature set {config.features!r} fits the treebank, "
+                    f"which has only the columns {', '.join(encoder.columns)}"
+                )
+        return cls(encoder, LabelTable.learn(trees), fitting, guided)
+
+    def templates(self) -> kernels.Templates:
+        """Return the templates as the kernels read them."""
+        coarse_tags = self.encoder.values.get(COARSE, [])
+        return compile_templates(self.template_set, self.encoder.columns, coarse_tags)
+
+
+@dataclass(frozen=True)
+class GraphWeights:
+    """The averaged weights of arcs and of labels."""
+
+    arcs: FlatFrozenWeights
+    labels: FrozenWeights
+
+    def share(self) -> GraphWeights:
+        """Return the same weights with nothing built yet."""
+        return GraphWeights(self.arcs.share(), self.labels.share())
+
+
+def templates_of(config: GraphConfig) -> TemplateSet:
+    """Return the templates that a parser with these options uses, before a treebank is known."""
+    return needed(load_templates(config.features, FAMILY), second_order=config.order == 2, joint=config.joint)

@@ -1,0 +1,147 @@
+"""A treebank as arrays, and the updates a graph parser makes from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treetune.corpus.sentence import Example
+from treetune.errors import ConfigError
+from treetune.features.encoding import guide_heads
+from treetune.models.gold import check_gold, lift
+from treetune.models.graph import _arc_kernels as kernels
+from treetune.models.graph.grammar import GraphConfig, GraphGrammar, GraphWeights
+from treetune.models.graph.parser import GraphParser
+from treetune.models.graph.scoring import NO_GUIDES, Task, check_memory, make_space, make_work, pairs_of_arc
+from treetune.models.learners import FACTORED_MIRA, MIRA, PERCEPTRON, check_learner, learner_settings
+from treetune.weights.flat import FlatLiveWeights
+from treetune.weights.store import LiveWeights, make_margins
+
+RULES = {PERCEPTRON: kernels.PERCEPTRON, MIRA: kernels.MIRA, FACTORED_MIRA: kernels.FACTORED}
+DEFAULT_LEARNER = MIRA
+DEFAULT_CLIP = 0.1
+LIVE_UNITS = np.ones(2)
+
+
+def check_learning(
+    config: GraphConfig,
+    *,
+    learner: str | None,
+    update: str | None,
+    k: int,
+    clip: float | None,
+    cost_augmented: bool,
+) -> None:
+    """Raise ConfigError unless a graph parser with these options can learn so."""
+    check_learner(learner, k=k, clip=clip)
+    if update is not None:
+        raise ConfigError(f"update {update!r} is for transition parsers; a graph parser learns from whole trees")
+    if learner == FACTORED_MIRA and config.order != 1:
+        raise ConfigError("factored-mira compares single arcs, so it is for graph parsers of order 1")
+    if learner == FACTORED_MIRA and cost_augmented:
+        raise ConfigError("factored-mira compares every arc with the gold one, so there is no search to augment")
+
+
+class GraphLearner:
+    """Live weights of a graph parser, and one pass over any part of its treebank at a time."""
+
+    def __init__(
+        self,
+        parser: GraphParser,
+        treebank: Sequence[Example],
+        *,
+        learner: str | None = None,
+        k: int = 5,
+        clip: float | None = None,
+        cost_augmented: bool = False,
+    ) -> None:
+        check_gold(treebank)
+        self.learner = learner or DEFAULT_LEARNER
+        self.clip = DEFAULT_CLIP if clip is None else clip
+        self.k = k if self.learner == MIRA else 1
+        self.cost_augmented = cost_augmented
+        sentences = [example.sentence for example in treebank]
+        trees = [example.gold for example in treebank]
+        if not parser.options.crossing:
+            trees = lift(treebank, min_lifted=parser.config.min_lifted)
+        self.grammar = GraphGrammar.learn(sentences, trees, parser.config)
+        self.arcs = FlatLiveWeights()
+        self.labels = LiveWeights(len(self.grammar.labels))
+        templates = self.grammar.templates()
+        self._columns, self._offsets = self.grammar.encoder.encode(sentences)
+        self._guides = guide_heads(sentences) if self.grammar.is_guided else NO_GUIDES
+        ids = self.grammar.labels.ids()
+        heads = [head for tree in trees for head in tree.heads]
+        numbers = [ids[label] for tree in trees for label in ("", *tree.labels[1:])]
+        self._gold = np.array([heads, numbers], np.int32)
+        lengths = np.diff(self._offsets) - 1
+        longest = int(lengths.max())
+        self._task = Task(templates, self._weights(), parser.options, self.grammar.labels.masks())
+        check_memory(lengths, self._task, k=self.k, allowed=parser.config.max_memory)
+        self._space = make_space(self._task, longest, k=self.k)
+        self._work = make_work(self._task, longest, k=self.k)
+        self._lesson = kernels.Lesson(
+            rule=RULES[self.learner], k=self.k, clip=self.clip, cost=float(cost_augmented), label_loss=1.0
+        )
+        # All different features of k + 1 trees. Factored MIRA stops where it has changed as many as of 16.
+        compared = 16 if self.learner == FACTORED_MIRA else self.k + 1
+        room = compared * longest * pairs_of_arc(templates, longest)
+        self._margins = make_margins(room, self.k)
+        room += 2 * longest * int(templates.bounds[1] - templates.bounds[0])
+        self._update = kernels.Update(
+            features=np.empty(room, np.uint64),
+            outputs=np.empty(room, np.uint16),
+            deltas=np.empty(room, np.float32),
+            counters=np.zeros(2, np.int64),
+        )
+
+    def _weights(self) -> kernels.Weights:
+        return kernels.Weights(self.arcs.store, self.labels.store, LIVE_UNITS)
+
+    def __len__(self) -> int:
+        """Return the number of sentences."""
+        return len(self._offsets) - 1
+
+    def words(self, order: NDArray[np.int64]) -> int:
+        """Return the number of words in sentences `order`."""
+        return int((self._offsets[order + 1] - self._offsets[order] - 1).sum())
+
+    def learn(self, order: NDArray[np.int64]) -> int:
+        """Learn from the sentences numbered `order`, one after the other; return how many led to an update."""
+        done = updated = 0
+        while done < len(order):
+            weights, averages = self._weights(), kernels.Averages(self.arcs.averages, self.labels.averages)
+            made, changed, wanted = kernels.train_range(
+                self._task.templates, weights, averages, self._task.options, self._lesson, self._columns,
+                self._offsets, self._guides, self._task.masks, self._gold, order, done, len(order), self._space,
+                *self._work, self._margins, self._update,
+            )  # fmt: skip
+            done += made
+            updated += changed
+            if done < len(order):
+                self._grow(wanted)
+            while not kernels.finish_update(self._weights(), averages, self._update):
+                self._grow(wanted)
+        return updated
+
+    def _grow(self, changes: int) -> None:
+        self.arcs.grow(changes)
+        self.labels.grow(changes)
+
+    def settings(self) -> dict[str, Any]:
+        """Return how it learns, every default filled in."""
+        return {
+            **learner_settings(self.learner, k=self.k, clip=self.clip),
+            "cost_augmented": self.cost_augmented,
+        }
+
+    def snapshot(self) -> GraphWeights:
+        """Return the averaged weights as they are now."""
+        return GraphWeights(self.arcs.freeze(), self.labels.freeze())
+
+    def install(self, model: GraphParser, weights: GraphWeights) -> None:
+        """Let a parser predict with the weights of a snapshot."""
+        model.fit(self.grammar, weights.share())

@@ -1,0 +1,341 @@
+"""Graph-based parsers of first and second order (McDonald et al. 2005; McDonald & Pereira 2006)."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Any, ClassVar, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treetune.corpus.projectivity import deprojectivize, plain_label
+from treetune.corpus.sentence import UNKNOWN_HEAD, UNKNOWN_LABEL, Example, Sentence, Tree
+from treetune.corpus.wellformed import is_tree
+from treetune.errors import ConfigError, DataError, ModelError, unknown_name
+from treetune.features.encoding import COLUMNS, Encoder, guide_heads
+from treetune.features.templates import TemplateSet
+from treetune.models.base import Candidate, Learner
+from treetune.models.constraints import encode_fixed
+from treetune.models.graph import _arc_kernels as kernels
+from treetune.models.graph.grammar import (
+    FAMILY,
+    NON_PROJECTIVE,
+    GraphConfig,
+    GraphGrammar,
+    GraphWeights,
+    templates_of,
+)
+from treetune.models.graph.labelling import best_choices, keep_fixed
+from treetune.models.graph.scoring import (
+    NO_GUIDES,
+    NOTHING_FIXED,
+    Batch,
+    Found,
+    Task,
+    check_memory,
+    collect,
+    label_scores,
+    run,
+)
+from treetune.models.graph.templates import compile_templates
+from treetune.models.labels import LabelTable
+from treetune.weights.flat import FlatFrozenWeights
+from treetune.weights.store import FrozenWeights
+
+SEARCH_OPTIONS = ("decoder", "max_memory")
+
+# Score, heads and labels over all tokens of a batch.
+Ranked: TypeAlias = tuple[float, NDArray[np.int32], NDArray[np.int32]]
+
+
+class GraphParser:
+    """A labelled graph parser; every output is a tree with exactly one root.
+
+    Train it with `treetune.train`, or get a trained one from `treetune.load`.
+    """
+
+    kind: ClassVar[str] = FAMILY
+
+    def __init__(self, config: GraphConfig | None = None, **options: Any) -> None:
+        try:
+            self.config = replace(config or GraphConfig(), **options)
+        except TypeError:
+            known = ", ".join(GraphConfig.__dataclass_fields__)
+            raise ConfigError(f"unknown option among {', '.join(options)}; known: {known}") from None
+        # Mistakes in the templates show now, not after a treebank was read.
+        compile_templates(templates_of(self.config), COLUMNS)
+        self._grammar: GraphGrammar | None = None
+        self._weights: GraphWeights | None = None
+        self._templates: kernels.Templates | None = None
+
+    @property
+    def options(self) -> kernels.Options:
+        """The options as the kernels read them."""
+        config = self.config
+        return kernels.Options(config.order == 2, config.decoder == NON_PROJECTIVE, config.joint)
+
+    def fit(self, grammar: GraphGrammar, weights: GraphWeights) -> None:
+        """Take over what was learned; trainers call this."""
+        self._grammar, self._weights, self._templates = grammar, weights, grammar.templates()
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether the parser can predict."""
+        return self._weights is not None
+
+    @property
+    def grammar(self) -> GraphGrammar:
+        """What was learned of the treebank besides weights."""
+        if self._grammar is None:
+            raise ModelError("this parser is not trained yet; run treetune.train on it or load a trained one")
+        return self._grammar
+
+    @property
+    def weights(self) -> GraphWeights:
+        """The averaged weights."""
+        if self._weights is None:
+            raise ModelError("this parser is not trained yet; run treetune.train on it or load a trained one")
+        return self._weights
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels the parser can give, those for lifted arcs included."""
+        return self.grammar.labels.names
+
+    def with_options(self, **options: Any) -> Self:
+        """Return a parser with the same weights that searches otherwise: `decoder` and `max_memory` can change."""
+        for name in options:
+            if name not in SEARCH_OPTIONS:
+                raise unknown_name("search option of graph parsers", name, SEARCH_OPTIONS)
+        other = copy.copy(self)
+        other.config = replace(self.config, **options)
+        return other
+
+    def predict(self, sentence: Sentence, *, constraint: Tree | None = None) -> Tree:
+        """Return the best tree; it has everything that is known in the partial tree `constraint`."""
+        return self.predict_batch([sentence], constraints=None if constraint is None else [constraint])[0]
+
+    def predict_batch(
+        self, sentences: Sequence[Sentence], *, threads: int = 1, constraints: Sequence[Tree] | None = None
+    ) -> list[Tree]:
+        """Return the best tree of each sentence; the same for any number of threads.
+
+        Raises DataError where a partial tree of `constraints` fits into no tree that the decoder can make, and
+        where a sentence needs more working memory than `max_memory`.
+        """
+        batch = self._encode(sentences, constraints)
+        found = self._search(batch, k=1, threads=threads)
+        return [self._tree(found.heads[0], found.labels[0], batch, place) for place in range(len(sentences))]
+
+    def k_best(self, sentence: Sentence, k: int, *, constraint: Tree | None = None) -> list[Candidate[Tree]]:
+        """Return up to `k` distinct trees, best first, with exact scores; fewer only if there are no more.
+
+        Of second order with crossing arcs, the list is that of the k best projective trees, each improved.
+        """
+        return self.k_best_batch([sentence], k, constraints=None if constraint is None else [constraint])[0]
+
+    def k_best_batch(
+        self,
+        sentences: Sequence[Sentence],
+        k: int,
+        *,
+        threads: int = 1,
+        constraints: Sequence[Tree] | None = None,
+    ) -> list[list[Candidate[Tree]]]:
+        """Return the k-best list of each sentence; the same for any number of threads.
+
+        With joint labels two trees of a list may differ in labels alone. Labels of a second stage do not count:
+        trees differ in heads, and their scores are those of the arcs.
+        """
+        if k < 1:
+            raise ConfigError(f"k must be at least 1, found {k}")
+        batch = self._encode(sentences, constraints)
+        found = self._search(batch, k=k, threads=threads)
+        lists = []
+        for place in range(len(sentences)):
+            ranked = [
+                (float(found.scores[place, rank]), found.heads[rank], found.labels[rank])
+                for rank in range(int(found.counts[place]))
+            ]
+            if self.config.joint and k > 1:
+                ranked = self._with_other_labels(ranked, batch, place, k)
+            lists.append(self._candidates(ranked, batch, place, k))
+        return lists
+
+    def features(
+        self, sentence: Sentence, output: Tree | Candidate[Tree]
+    ) -> tuple[NDArray[np.uint64], NDArray[np.uint16]]:
+        """Return the (feature, output) pairs of a tree: `ARC_OUTPUT` for arcs, else the number of a label.
+
+        The summed weights of all pairs (of those of arcs, if labels are given in a second stage) are the score.
+        """
+        features, outputs, _ = self._pairs(sentence, output)
+        return features, outputs
+
+    def score(self, sentence: Sentence, output: Tree | Candidate[Tree]) -> float:
+        """Return the exact score of a tree under the averaged weights."""
+        features, outputs, task = self._pairs(sentence, output)
+        arcs, labels = kernels.sum_pairs(task.weights, features, outputs, len(features))
+        arcs *= task.weights.units[0]
+        return float(arcs + labels * task.weights.units[1] if self.config.joint else arcs)
+
+    def check_learning(
+        self,
+        *,
+        learner: str | None = None,
+        update: str | None = None,
+        k: int = 5,
+        clip: float | None = None,
+        cost_augmented: bool = False,
+    ) -> None:
+        """Raise ConfigError if `learner` would refuse these options."""
+        from treetune.models.graph.learner import check_learning
+
+        check_learning(self.config, learner=learner, update=update, k=k, clip=clip, cost_augmented=cost_augmented)
+
+    def learner(
+        self,
+        treebank: Sequence[Example],
+        *,
+        learner: str | None = None,
+        update: str | None = None,
+        k: int = 5,
+        clip: float | None = None,
+        cost_augmented: bool = False,
+        seed: int = 0,
+    ) -> Learner:
+        """Return what learns from `treebank`; nothing is drawn at random, so `seed` has no effect."""
+        from treetune.models.graph.learner import GraphLearner
+
+        self.check_learning(learner=learner, update=update, k=k, clip=clip, cost_augmented=cost_augmented)
+        return GraphLearner(self, treebank, learner=learner, k=k, clip=clip, cost_augmented=cost_augmented)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return (configuration, arrays): all that `from_state` needs."""
+        grammar, weights = self.grammar, self.weights
+        config = {
+            "options": {**asdict(self.config), "inputs": list(self.config.inputs)},
+            "labels": list(grammar.labels.names),
+            "labels_at_root": list(grammar.labels.at_root),
+            "labels_at_word": list(grammar.labels.at_word),
+            **grammar.template_set.state(),
+            "encoder": grammar.encoder.state(),
+            "guided": grammar.is_guided,
+            "arc_scale": weights.arcs.scale,
+            "label_scale": weights.labels.scale,
+        }
+        arcs = {f"arcs.{name}": array for name, array in weights.arcs.tensors().items()}
+        return config, {**arcs, **{f"labels.{name}": array for name, array in weights.labels.tensors().items()}}
+
+    @classmethod
+    def from_state(cls, config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Self:
+        """Rebuild a trained parser from `state()`."""
+        parser = cls()
+        options = config["options"]
+        # The templates themselves are in the file, so a set that came from a user's file is not needed again.
+        parser.config = GraphConfig(**{**options, "inputs": tuple(options["inputs"])})
+        labels = LabelTable(tuple(config["labels"]), tuple(config["labels_at_root"]), tuple(config["labels_at_word"]))
+        encoder = Encoder.from_state(config["encoder"])
+        grammar = GraphGrammar(encoder, labels, TemplateSet.from_state(config), config["guided"])
+        arcs = {name.removeprefix("arcs."): array for name, array in tensors.items() if name.startswith("arcs.")}
+        rows = {name.removeprefix("labels."): array for name, array in tensors.items() if name.startswith("labels.")}
+        weights = GraphWeights(
+            FlatFrozenWeights.from_tensors(config["arc_scale"], arcs),
+            FrozenWeights.from_tensors(len(labels), config["label_scale"], rows),
+        )
+        parser.fit(grammar, weights)
+        return parser
+
+    def _task(self) -> Task:
+        weights = self.weights
+        units = np.array([1 / weights.arcs.scale, 1 / weights.labels.scale])
+        stores = kernels.Weights(weights.arcs.store, weights.labels.store, units)
+        assert self._templates is not None
+        return Task(self._templates, stores, self.options, self.grammar.labels.masks())
+
+    def _encode(self, sentences: Sequence[Sentence], constraints: Sequence[Tree] | None) -> Batch:
+        columns, offsets = self.grammar.encoder.encode(sentences)
+        guides = guide_heads(sentences) if self.grammar.is_guided else NO_GUIDES
+        fixed = NOTHING_FIXED
+        if constraints is not None:
+            crossing = self.options.crossing
+            fixed = np.stack(encode_fixed(sentences, constraints, labels=self.grammar.labels, crossing=crossing))
+        return Batch(columns, offsets, guides, fixed)
+
+    def _search(self, batch: Batch, *, k: int, threads: int) -> Found:
+        if threads < 1:
+            raise ConfigError(f"threads must be at least 1, found {threads}")
+        task = self._task()
+        check_memory(batch.lengths, task, k=k, allowed=self.config.max_memory)
+        found = run(task, batch, k=k, threads=threads)
+        if (found.counts == 0).any():
+            place = int(np.flatnonzero(found.counts == 0)[0]) + 1
+            raise DataError(f"sentence {place}: no tree with one root has all that is fixed; leave something open")
+        return found
+
+    def _pairs(
+        self, sentence: Sentence, output: Tree | Candidate[Tree]
+    ) -> tuple[NDArray[np.uint64], NDArray[np.uint16], Task]:
+        tree = output.output if isinstance(output, Candidate) else output
+        if len(tree) != len(sentence):
+            raise ModelError(f"expected a tree of {len(sentence)} words, found {len(tree)}")
+        if isinstance(output, Candidate) and output.derivation:
+            heads = np.array(output.derivation[: len(tree) + 1], np.int32)
+            labels = np.array(output.derivation[len(tree) + 1 :], np.int32)
+        else:
+            heads, labels = self._numbers(tree)
+        task = self._task()
+        batch = self._encode([sentence], None)
+        features, outputs = collect(task, batch, heads, labels)
+        return features, outputs, task
+
+    def _numbers(self, tree: Tree) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        ids = self.grammar.labels.ids()
+        if not is_tree(tree.heads) and len(tree):
+            raise ModelError("expected a complete tree with one root, found another graph")
+        for label in tree.labels[1:]:
+            if label not in ids or label == UNKNOWN_LABEL:
+                raise ModelError(f"the label {label!r} is none of the model's; known: {', '.join(self.labels)}")
+        return np.array(tree.heads, np.int32), np.array([ids[label] for label in tree.labels], np.int32)
+
+    def _with_other_labels(self, ranked: list[Ranked], batch: Batch, place: int, k: int) -> list[Ranked]:
+        """Return the k best labelled trees: their heads are among those of the k best trees, best labels given."""
+        start, end = int(batch.offsets[place]), int(batch.offsets[place + 1])
+        everything: list[Ranked] = []
+        for score, heads, labels in ranked:
+            scores = label_scores(self._task(), batch.one(place), heads[start:end])
+            if batch.fixed.shape[1]:
+                keep_fixed(scores, batch.fixed[1, start + 1 : end])
+            for loss, chosen in best_choices(scores, k):
+                other = labels.copy()
+                other[start + 1 : end] = chosen
+                everything.append((score - loss, heads, other))
+        return sorted(everything, key=lambda one: -one[0])[:k]
+
+    def _candidates(self, ranked: list[Ranked], batch: Batch, place: int, k: int) -> list[Candidate[Tree]]:
+        start, end = int(batch.offsets[place]), int(batch.offsets[place + 1])
+        candidates: dict[Tree, Candidate[Tree]] = {}
+        for score, heads, labels in ranked:
+            tree = self._tree(heads, labels, batch, place)
+            # Two trees with lifted arcs may be one and the same when the arcs are put back.
+            if tree not in candidates and len(candidates) < k:
+                derivation = (*heads[start:end].tolist(), *labels[start:end].tolist())
+                candidates[tree] = Candidate(tree, score, derivation)
+        return list(candidates.values())
+
+    def _tree(self, heads: NDArray[np.int32], labels: NDArray[np.int32], batch: Batch, place: int) -> Tree:
+        start, end = int(batch.offsets[place]), int(batch.offsets[place + 1])
+        names = self.grammar.labels.names
+        numbers = labels[start + 1 : end].tolist()
+        tree = Tree(
+            (UNKNOWN_HEAD, *heads[start + 1 : end].tolist()), (UNKNOWN_LABEL, *[names[number] for number in numbers])
+        )
+        if self.grammar.labels.lifted.isdisjoint(numbers):
+            return tree
+        if batch.fixed.shape[1]:
+            # A word whose head was fixed stays there, whatever its label says of having been lifted.
+            pairs = zip(tree.labels, batch.fixed[0, start:end] != UNKNOWN_HEAD, strict=True)
+            tree = Tree(tree.heads, tuple(plain_label(name) if fixed else name for name, fixed in pairs))
+        return deprojectivize(tree)

@@ -1,0 +1,227 @@
+"""Run a graph parser over many sentences: working memory and its bounds, threads, trees out of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treetune.errors import DataError
+from treetune.models.graph import _arc_kernels as kernels
+from treetune.models.graph import _kernels as search
+from treetune.models.graph.eisner import make_projective_space, projective_bytes
+from treetune.models.graph.spanning import make_spanning_space, spanning_bytes
+
+# Scores of triples remembered within a sentence, 4 bytes each.
+MEMO = 1 << 20
+# A thread takes this many sentences at a time.
+CHUNK = 16
+NOTHING_FIXED = np.empty((2, 0), np.int32)
+NO_GUIDES = np.empty(0, np.int32)
+
+
+@dataclass(frozen=True)
+class Task:
+    """Everything a search needs that is the same for all sentences."""
+
+    templates: kernels.Templates
+    weights: kernels.Weights
+    options: kernels.Options
+    masks: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Sentences as numbers: columns over all tokens, where each sentence starts, guides, what is fixed."""
+
+    columns: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    guides: NDArray[np.int32]
+    fixed: NDArray[np.int32]
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """The number of words of each sentence."""
+        return np.diff(self.offsets) - 1
+
+    def one(self, place: int) -> Batch:
+        """Return one sentence alone, nothing fixed."""
+        start, end = self.offsets[place], self.offsets[place + 1]
+        columns = np.ascontiguousarray(self.columns[:, start:end])
+        guides = self.guides[start:end] if len(self.guides) else self.guides
+        return Batch(columns, np.array([0, end - start], np.int64), guides, NOTHING_FIXED)
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best trees of each sentence: rank by token, scores and numbers of trees by sentence."""
+
+    heads: NDArray[np.int32]
+    labels: NDArray[np.int32]
+    scores: NDArray[np.float64]
+    counts: NDArray[np.int64]
+
+
+def bytes_needed(longest: int, templates: int, options: kernels.Options, *, k: int = 1) -> int:
+    """Return the working memory that a sentence of `longest` words takes."""
+    size = longest + 2
+    need = 8 * len(kernels.PLACES) * size * templates + 12 * size**2 + 4 * k * size
+    if options.second_order:
+        need += 8 * size**3
+    if options.second_order or not options.crossing:
+        need += projective_bytes(longest, k=k)
+    if options.crossing:
+        need += spanning_bytes(longest, k=k)
+    return need
+
+
+def check_memory(lengths: NDArray[np.int64], task: Task, *, k: int, allowed: float) -> None:
+    """Raise DataError, naming the sentence, if one needs more than `allowed` GB."""
+    if not len(lengths):
+        return
+    place = int(np.argmax(lengths))
+    longest = int(lengths[place])
+    need = bytes_needed(longest, len(task.templates.starts), task.options, k=k)
+    if need <= allowed * 1e9:
+        return
+    order = "second" if task.options.second_order else "first"
+    raise DataError(
+        f"sentence {place + 1}: it has {longest:,} words, for which a {order}-order graph parser needs "
+        f"{need / 1e9:,.1f} GB of working memory, and {allowed:g} GB are allowed; allow more with max_memory "
+        "(--max-memory), split the sentence, or use a transition parser"
+    )
+
+
+def pairs_of_arc(templates: kernels.Templates, longest: int) -> int:
+    """Return how many (feature, output) pairs a word can have with its arc, label and sibling."""
+    sizes = templates.group_last - templates.group_first
+    between = int(sizes[templates.group_kind == kernels.BETWEEN].sum())
+    siblings = int(sizes[templates.group_kind == kernels.SIBLING].sum())
+    return int(templates.bounds[1]) + siblings + between * longest
+
+
+def make_space(task: Task, longest: int, *, k: int) -> kernels.Space:
+    """Return working memory for the scores of sentences of up to `longest` words."""
+    size, total = longest + 2, len(task.templates.starts) - 1
+    labels = task.masks.shape[1]
+    pairs = pairs_of_arc(task.templates, longest)
+    return kernels.Space(
+        parts=np.empty((len(kernels.PLACES), size, total), np.uint64),
+        marks=np.empty((2, size), np.int32),
+        features=np.empty(total, np.uint64),
+        places=np.empty(total, np.int64),
+        scores=np.empty((longest + 1) ** 2),
+        siblings=np.empty((longest + 1) ** 3 if task.options.second_order else 0),
+        best_labels=np.empty((longest + 1) ** 2, np.int32),
+        label_gaps=np.zeros(size),
+        sums=np.empty(labels, np.float32),
+        memo=np.empty(MEMO, np.float32),
+        classes=np.empty((3, size), np.int32),
+        members=np.empty((3, size), np.int32),
+        seen=np.empty(6 * size, np.int32),
+        family=np.empty((3, size), np.int32),
+        heads=np.empty(k * size, np.int32),
+        labels=np.empty(size, np.int32),
+        out=np.empty(k),
+        gold_heads=np.empty(size, np.int32),
+        gold_labels=np.empty(size, np.int32),
+        pair_features=np.empty(pairs, np.uint64),
+        pair_outputs=np.empty(pairs, np.uint16),
+        gold_features=np.empty(pairs, np.uint64),
+        gold_outputs=np.empty(pairs, np.uint16),
+        steps=np.empty(size * size),
+    )
+
+
+Work = tuple[
+    search.Chart | None,
+    kernels.ProjectiveLists | None,
+    search.Contraction | None,
+    kernels.SpanningLists | None,
+    search.Contraction | None,
+]
+
+
+def make_work(task: Task, longest: int, *, k: int) -> Work:
+    """Return working memory for the search that the options ask for; None for what it does not need."""
+    options = task.options
+    chart = lists = contraction = partition = climb = None
+    if options.second_order or not options.crossing:
+        projective = make_projective_space(longest, k=k)
+        if k == 1:
+            chart = projective.chart
+        else:
+            lists = kernels.ProjectiveLists(projective.chart, projective.lists)
+    if options.crossing:
+        spanning = make_spanning_space(longest, k=k)
+        if options.second_order:
+            climb = spanning.contraction
+        elif k == 1:
+            contraction = spanning.contraction
+        else:
+            partition = kernels.SpanningLists(spanning.contraction, spanning.partition)
+    return chart, lists, contraction, partition, climb
+
+
+def run(task: Task, batch: Batch, *, k: int = 1, threads: int = 1) -> Found:
+    """Search all sentences; each thread writes to places of its own, so that their number changes nothing."""
+    count, tokens = len(batch.offsets) - 1, int(batch.offsets[-1])
+    found = Found(
+        heads=np.full((k, tokens), -1, np.int32),
+        labels=np.full((k, tokens), kernels.NO_LABEL, np.int32),
+        scores=np.zeros((count, k)),
+        counts=np.zeros(count, np.int64),
+    )
+    longest = max(1, int(batch.lengths.max(initial=0)))
+    chunks = iter([(first, min(first + CHUNK, count)) for first in range(0, count, CHUNK)])
+
+    def work() -> None:
+        space, searching = make_space(task, longest, k=k), make_work(task, longest, k=k)
+        for first, last in _shared(chunks):
+            kernels.parse_range(
+                task.templates, task.weights, task.options, batch.columns, batch.offsets, batch.guides, task.masks,
+                batch.fixed, first, last, k, space, *searching, found.heads, found.labels, found.scores, found.counts,
+            )  # fmt: skip
+
+    if threads == 1 or count <= CHUNK:
+        work()
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            for future in [pool.submit(work) for _ in range(threads)]:
+                future.result()
+    return found
+
+
+def _shared(chunks: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield what is left of an iterator that several threads draw from (a list iterator is safe to share)."""
+    while (chunk := next(chunks, None)) is not None:
+        yield chunk
+
+
+def collect(
+    task: Task, batch: Batch, heads: NDArray[np.int32], labels: NDArray[np.int32]
+) -> tuple[NDArray[np.uint64], NDArray[np.uint16]]:
+    """Return the (feature, output) pairs of a tree of the first sentence of a batch."""
+    n = len(heads) - 1
+    room = n * pairs_of_arc(task.templates, n)
+    features, outputs = np.empty(room, np.uint64), np.empty(room, np.uint16)
+    count = kernels.collect_tree(
+        task.templates, task.options, batch.columns, batch.guides, n, heads, labels, make_space(task, n, k=1),
+        features, outputs,
+    )  # fmt: skip
+    return features[:count], outputs[:count]
+
+
+def label_scores(task: Task, batch: Batch, heads: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Return the scores of all labels of the words of the first sentence under these heads (joint labels)."""
+    n = len(heads) - 1
+    scores = np.empty((n, task.masks.shape[1]))
+    words = np.arange(1, n + 1, dtype=np.int32)
+    kernels.score_labels_of(
+        task.templates, task.weights, batch.columns, batch.guides, n, task.masks, heads[1:].copy(), words,
+        make_space(task, n, k=1), scores,
+    )  # fmt: skip
+    return scores

@@ -1,0 +1,214 @@
+"""Feature templates of arcs, labels, words between and siblings, compiled for the kernels.
+
+The first word of a group's name says what its templates are of: ``[arc …]``, ``[label …]``, ``[between …]`` or
+``[sibling …]``. Places: ``H`` the head, ``D`` the dependent, both with neighbours such as ``H+1`` or ``D-2``;
+``D<`` and ``D>`` (of the others too) the nearest word to the left or right that is not transparent: whatever is
+no part of a noun phrase, so that ``D<.w`` is often the preposition or conjunction that marks D;
+``B`` a word between; ``S`` the nearest sibling towards the head; for labels given in a second stage also ``G``
+the head's head, ``Dl`` and ``Dr`` the dependent's first and last child. ``A`` is the arc itself: ``A.dir``,
+``A.dist`` (signed, in buckets) and ``A.guided`` (whether the guide has it, has its reverse, or neither).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from treetune.errors import ConfigError, unknown_name
+from treetune.features.encoding import FIRST_ID, GUIDE_COLUMN
+from treetune.features.templates import Template, TemplateSet
+from treetune.models.graph import _arc_kernels as kernels
+
+ARC, LABEL, BETWEEN, SIBLING = "arc", "label", "between", "sibling"
+PLACES_OF_GROUP = {
+    ARC: ("H", "D", "A"),
+    LABEL: ("H", "D", "A", "S", "G", "Dl", "Dr"),
+    BETWEEN: ("H", "D", "B", "A"),
+    SIBLING: ("H", "D", "S", "A"),
+}
+PLACES = {
+    "H": kernels.HEAD,
+    "D": kernels.DEPENDENT,
+    "B": kernels.THIRD,
+    "S": kernels.THIRD,
+    "G": kernels.GRAND,
+    "Dl": kernels.FIRST_CHILD,
+    "Dr": kernels.LAST_CHILD,
+}
+ARC_VALUES = ("dist", "dir", "guided")
+TRIPLE_VALUES = ("dir",)
+# Coarse tags that a search for the word that marks another sees through.
+TRANSPARENT = ("ADJ", "ADV", "AUX", "DET", "INTJ", "NOUN", "NUM", "PRON", "PROPN", "SYM", "X")
+COARSE = "u"
+_ATOM = re.compile(r"(?P<place>[A-Z][lr]?)(?P<shift>[+-]\d|[<>])?\.(?P<value>\w+)")
+_MARKS = {"<": kernels.LEFT_MARK, ">": kernels.RIGHT_MARK}
+
+
+def kind_of_group(name: str) -> str:
+    """Return what the templates of a group are of."""
+    kind = name.split()[0] if name.split() else name
+    if kind not in PLACES_OF_GROUP:
+        raise unknown_name("kind of feature group", kind, PLACES_OF_GROUP)
+    return kind
+
+
+def needed(templates: TemplateSet, *, second_order: bool, joint: bool) -> TemplateSet:
+    """Return the templates that a parser of that order uses; joint labels cannot look at the rest of the tree."""
+    groups, names = [], []
+    for group, name in zip(templates.groups, templates.names, strict=True):
+        kind = kind_of_group(name)
+        if kind == SIBLING and not second_order:
+            continue
+        kept = group
+        if kind == LABEL and joint:
+            kept = tuple(template for template in group if all(_place(atom) in ("H", "D", "A") for atom in template))
+        if kept:
+            groups.append(kept)
+            names.append(name)
+    return TemplateSet(tuple(groups), tuple(names))
+
+
+def columns_of(templates: TemplateSet) -> list[str]:
+    """Return the columns of words that templates look at."""
+    atoms = {atom for group in templates.groups for template in group for atom in template}
+    marked = {COARSE} if any(_is_mark(atom) for atom in atoms) else set()
+    return sorted(({atom.partition(".")[2] for atom in atoms} | marked) - set(ARC_VALUES))
+
+
+def adapted(templates: TemplateSet, columns: Sequence[str], *, guided: bool) -> TemplateSet:
+    """Return the templates for a treebank that has only `columns`, with or without guides.
+
+    Templates that look at guides or marks are dropped whole where there are none (marks need coarse tags);
+    of the others, atoms of absent columns are dropped, kind by kind.
+    """
+
+    def fits(atom: str) -> bool:
+        return (guided or not _is_guide(atom)) and (COARSE in columns or not _is_mark(atom))
+
+    groups: list[tuple[Template, ...]] = []
+    names: list[str] = []
+    for kind in PLACES_OF_GROUP:
+        of_kind = [
+            (tuple(template for template in group if all(map(fits, template))), name)
+            for group, name in zip(templates.groups, templates.names, strict=True)
+            if kind_of_group(name) == kind
+        ]
+        kept = TemplateSet(tuple(group for group, _ in of_kind), tuple(name for _, name in of_kind))
+        kept = kept.adapt(columns, ARC_VALUES)
+        groups += kept.groups
+        names += kept.names
+    return TemplateSet(tuple(groups), tuple(names))
+
+
+def looks_at_guides(templates: TemplateSet) -> bool:
+    """Whether some template looks at the output of another parser."""
+    return any(_is_guide(atom) for group in templates.groups for template in group for atom in template)
+
+
+def _is_guide(atom: str) -> bool:
+    return atom == "A.guided" or atom.partition(".")[2] == GUIDE_COLUMN
+
+
+def _is_mark(atom: str) -> bool:
+    return atom.partition(".")[0][-1:] in _MARKS
+
+
+def compile_templates(
+    templates: TemplateSet, columns: Sequence[str], coarse_tags: Sequence[str] = ()
+) -> kernels.Templates:
+    """Turn templates into the arrays that the kernels read: arcs first, then labels, then groups of triples.
+
+    Seeds come from the names of atoms and templates, so a feature has the same number in every model.
+    `coarse_tags` are the values of the column of coarse tags, in the order of their numbers.
+    """
+    by_kind: dict[str, list[tuple[Template, ...]]] = {kind: [] for kind in PLACES_OF_GROUP}
+    for group, name in zip(templates.groups, templates.names, strict=True):
+        by_kind[kind_of_group(name)].append(group)
+    ordered: list[tuple[str, Template]] = []
+    bounds, triples = [], []
+    for kind in (ARC, LABEL):
+        ordered += [(kind, template) for group in by_kind[kind] for template in group]
+        bounds.append(len(ordered))
+    for kind in (BETWEEN, SIBLING):
+        for group in by_kind[kind]:
+            triples.append(
+                (len(ordered), len(ordered) + len(group), kernels.BETWEEN if kind == BETWEEN else kernels.SIBLING)
+            )
+            ordered += [(kind, template) for template in group]
+    starts, atoms = [0], []
+    extra = np.zeros((kernels.KINDS + 2, len(ordered)), np.uint64)
+    for number, (kind, template) in enumerate(ordered):
+        extra[:, number] = _seed(f"{kind} {' '.join(template)}")
+        for atom in template:
+            place, shift, value = _checked(atom, kind, columns)
+            if place == "A":
+                extra[:, number] += _of_arc(value, _seed(atom))
+            else:
+                atoms.append((PLACES[place], shift, list(columns).index(value), _seed(atom)))
+        starts.append(len(atoms))
+    places, shifts, numbers, seeds = zip(*atoms, strict=True) if atoms else ((), (), (), ())
+    firsts, lasts, kinds = zip(*triples, strict=True) if triples else ((), (), ())
+    return kernels.Templates(
+        starts=np.array(starts, np.int32),
+        atom_place=np.array(places, np.int32),
+        atom_shift=np.array(shifts, np.int32),
+        atom_column=np.array(numbers, np.int32),
+        atom_seed=np.array(seeds, np.uint64),
+        extra=extra,
+        bounds=np.array(bounds, np.int64),
+        group_first=np.array(firsts, np.int64),
+        group_last=np.array(lasts, np.int64),
+        group_kind=np.array(kinds, np.int64),
+        coarse_column=np.array([list(columns).index(COARSE) if COARSE in columns else -1], np.int64),
+        transparent=np.array([False] * FIRST_ID + [tag in TRANSPARENT for tag in coarse_tags], np.bool_),
+    )
+
+
+def _place(atom: str) -> str:
+    match = _ATOM.fullmatch(atom)
+    return match["place"] if match else atom
+
+
+def _checked(atom: str, kind: str, columns: Sequence[str]) -> tuple[str, int, str]:
+    match = _ATOM.fullmatch(atom)
+    if match is None:
+        raise ConfigError(f"feature template atom {atom!r}: expected PLACE.VALUE such as H.w, D-1.t or A.dist")
+    place, value = match["place"], match["value"]
+    shift = _MARKS[match["shift"]] if match["shift"] in _MARKS else int(match["shift"] or 0)
+    if place not in PLACES_OF_GROUP[kind]:
+        raise unknown_name(f"place in a template of [{kind}]", place, PLACES_OF_GROUP[kind])
+    if place == "A":
+        known: Sequence[str] = ARC_VALUES if kind in (ARC, LABEL) else TRIPLE_VALUES
+        if value not in known or shift:
+            raise unknown_name(f"value of the arc in a template of [{kind}]", f"{value}{shift or ''}", known)
+    elif value not in columns:
+        raise unknown_name("value in a feature template", value, columns)
+    return place, shift, value
+
+
+def _of_arc(value: str, seed: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+    """Return what an atom of the arc adds to features, for every kind of arc."""
+    numbers = []
+    for kind in range(kernels.KINDS):
+        distance, guided = divmod(kind, kernels.GUIDES)
+        middle = kernels.DISTANCES // 2
+        direction = 2 if distance == middle else int(distance > middle)
+        numbers.append({"dist": distance, "dir": direction, "guided": guided}[value])
+    numbers += [0, 1]
+    return np.array([_mix(number + seed) for number in numbers], np.uint64)
+
+
+def _mix(value: int) -> int:
+    """The hash of `features._kernels.mix`, for plain numbers."""
+    bits = 2**64 - 1
+    value &= bits
+    value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & bits
+    value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & bits
+    return value ^ (value >> 31)
+
+
+def _seed(name: str) -> int:
+    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")

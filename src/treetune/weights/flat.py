@@ -1,0 +1,121 @@
+"""One weight a feature: arcs need no rows over outputs, and one look-up in memory instead of three."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treetune.weights import _flat_kernels as kernels
+from treetune.weights._flat_kernels import FlatAverages, FlatStore
+
+LARGEST_INT16 = 32767
+ALL_BITS = np.array([2**64 - 1], np.uint64)
+LOWER_BITS = np.array([2**32 - 1], np.uint64)
+
+
+def _table_size(entries: int) -> int:
+    return 1 << max(10, int(np.ceil(np.log2(max(1, entries) / kernels.FULLEST))))
+
+
+class FlatLiveWeights:
+    """Flat weights in training: they grow, and their average over all steps so far can be frozen."""
+
+    def __init__(self) -> None:
+        size = 1 << 16
+        self.store = FlatStore(np.zeros(size, np.uint64), np.zeros(size, np.float32), ALL_BITS)
+        self.averages = FlatAverages(
+            values=np.zeros(size, np.float32),
+            counters=np.zeros(2, np.int64),
+            seen_once=np.zeros(1 << 22, np.uint64),
+        )
+        self.averages.counters[kernels.STEPS] = 1
+
+    def __len__(self) -> int:
+        """Return the number of features that have a weight."""
+        return int(self.averages.counters[kernels.ENTRIES])
+
+    def grow(self, changes: int) -> None:
+        """Make room for at least `changes` more features."""
+        needed = len(self) + changes
+        if needed <= kernels.FULLEST * len(self.store.keys):
+            return
+        size = max(_table_size(needed), 2 * len(self.store.keys))
+        old, sums = self.store, self.averages.values
+        keys = np.zeros(size, np.uint64)
+        values = np.zeros(size, np.float32)
+        kernels.place_entries(old.keys, old.values, keys, values, ALL_BITS[0])
+        self.store = FlatStore(keys, values, ALL_BITS)
+        # The same keys in the same order fall on the same places.
+        averages = np.zeros(size, np.float32)
+        kernels.place_entries(old.keys, sums, np.zeros(size, np.uint64), averages, ALL_BITS[0])
+        self.averages = self.averages._replace(values=averages)
+
+    def add(self, features: NDArray[np.uint64], deltas: NDArray[np.float32]) -> None:
+        """Add `deltas` to the weights of features: one update."""
+        self.grow(len(features))
+        kernels.add_weights(self.store, self.averages, features, deltas, len(features))
+
+    def step(self, count: int = 1) -> None:
+        """Count `count` examples as seen."""
+        self.averages.counters[kernels.STEPS] += count
+
+    def restart_average(self) -> None:
+        """Average from here on only."""
+        self.averages.values[:] = 0
+        self.averages.counters[kernels.STEPS] = 1
+
+    def freeze(self, *, prune: float = 0.0, average: bool = True) -> FlatFrozenWeights:
+        """Return the averaged weights as integers; those smaller than `prune` times the largest are dropped."""
+        used = self.store.keys != 0
+        weights = self.store.values[used].astype(np.float64)
+        if average:
+            weights -= self.averages.values[used] / float(self.averages.counters[kernels.STEPS])
+        largest = float(np.abs(weights).max(initial=0.0))
+        scale = LARGEST_INT16 / largest if largest > 0 else 1.0
+        rounded = np.rint(weights * scale).astype(np.int16)
+        kept = np.abs(rounded) >= max(1.0, prune * LARGEST_INT16)
+        keys = self.store.keys[used][kept]
+        order = np.argsort(keys)
+        return FlatFrozenWeights(scale, keys[order], rounded[kept][order])
+
+
+class FlatFrozenWeights:
+    """Averaged integer weights for prediction; a score in model units is an integer sum over `scale`."""
+
+    def __init__(self, scale: float, keys: NDArray[np.uint64], weights: NDArray[np.int16]) -> None:
+        self.scale = scale
+        self._keys, self._weights = keys, weights
+
+    def __len__(self) -> int:
+        """Return the number of features that have a weight."""
+        return len(self._keys)
+
+    @cached_property
+    def store(self) -> FlatStore:
+        """The table as kernels read it, built when first needed."""
+        size = _table_size(len(self._keys))
+        keys, values = np.zeros(size, np.uint32), np.zeros(size, np.int16)
+        kernels.place_entries(self._keys, self._weights, keys, values, LOWER_BITS[0])
+        return FlatStore(keys, values, LOWER_BITS)
+
+    def share(self) -> FlatFrozenWeights:
+        """Return the same weights with nothing built yet: what is built for them goes when they go."""
+        return FlatFrozenWeights(self.scale, self._keys, self._weights)
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays to keep in a model file: sorted keys as differences, which compress well."""
+        gaps = np.diff(self._keys, prepend=np.uint64(0))
+        return {
+            "gaps": (gaps & np.uint64(2**32 - 1)).astype(np.uint32),
+            "far_gaps": (gaps >> np.uint64(32)).astype(np.uint8),
+            "weights": self._weights,
+        }
+
+    @classmethod
+    def from_tensors(cls, scale: float, tensors: dict[str, NDArray[Any]]) -> FlatFrozenWeights:
+        """Rebuild weights from `tensors()`."""
+        gaps = tensors["gaps"].astype(np.uint64) + (tensors["far_gaps"].astype(np.uint64) << np.uint64(32))
+        return cls(scale, np.cumsum(gaps, dtype=np.uint64), tensors["weights"].astype(np.int16, copy=False))

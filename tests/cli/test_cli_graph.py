@@ -1,0 +1,212 @@
+"""Graph parsers and guided parsers behind the real commands, on generated sentences."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from cli_samples import column
+from commandline import Result, run
+
+from treetune import storage
+from treetune.corpus.conllu import read_conllu
+from treetune.corpus.projectivity import is_projective
+from treetune.corpus.sentence import Example, Tree
+from treetune.corpus.treebank import write_trees
+from treetune.corpus.wellformed import is_tree
+from treetune.sample import KINDS, treebank
+
+# Options by the name of the model that is trained with them.
+MODELS: dict[str, tuple[object, ...]] = {
+    "graph": ("--parser", "graph"),
+    "graph2": ("--parser", "graph2"),
+    "joint": ("--parser", "graph", "--labels", "joint"),
+    "crossing": ("--parser", "graph", "--decoder", "non-projective"),
+    "guided": ("--parser", "graph", "--guide", "transition", "--folds", 2),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with data and models trained on them, all left as they are by every test."""
+    folder = tmp_path_factory.mktemp("graph")
+    data = treebank(train=200, dev=50, test=60, seed=1, kinds=KINDS)
+    write_trees(data.train, folder / "train.conllu")
+    write_trees(data.dev, folder / "dev.conllu")
+    kept = [example for example in data.test if is_projective(example.gold.heads)]
+    write_trees(kept[:50], folder / "test.conllu")
+    for name, options in MODELS.items():
+        result = train(folder, folder / name, *options)
+        assert result.code == 0, result.err
+    return folder
+
+
+def train(folder: Path, model: Path, *options: object) -> Result:
+    base = ("train", folder / "train.conllu", "--dev", folder / "dev.conllu", "--model", model, "--epochs", 2, "-q")
+    return run(*base, *options)
+
+
+def scores(gold: Path, predicted: Path) -> dict[str, float]:
+    content = json.loads(run("evaluate", gold, predicted, "--json").out)
+    found: dict[str, float] = content["predicted"]["scores"]
+    return found
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_training_parsing_and_scoring(folder: Path, tmp_path: Path, name: str) -> None:
+    out = tmp_path / "out.conllu"
+    assert run("parse", folder / name, folder / "test.conllu", "-o", out).code == 0
+    assert scores(folder / "test.conllu", out)["LAS"] > 0.8
+    assert all(is_tree(example.gold.heads) for example in read_conllu(out))
+    run("parse", folder / name, folder / "dev.conllu", "-o", out)
+    assert storage.inspect(folder / name).info["scores"]["dev"] == scores(folder / "dev.conllu", out)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_threads_do_not_show(folder: Path, name: str) -> None:
+    one, two = (run("parse", folder / name, folder / "test.conllu", "--threads", threads) for threads in (1, 2))
+    assert (one.code, one) == (0, two)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_k_best_lists_are_sorted_and_distinct(folder: Path, name: str) -> None:
+    result = run("parse", folder / name, folder / "test.conllu", "--k-best", 4)
+    best = run("parse", folder / name, folder / "test.conllu")
+    assert (result.code, result.err) == (0, "")
+    lists: list[list[tuple[float, Tree]]] = []
+    for example in read_conllu(result.out.split("\n")):
+        rank, score = (line.partition(" = ")[2] for line in example.sentence.comments[-2:])
+        if rank == "1":
+            lists.append([])
+        lists[-1].append((float(score), example.gold))
+        assert int(rank) == len(lists[-1])
+    assert [entry[0][1] for entry in lists] == [example.gold for example in read_conllu(best.out.split("\n"))]
+    for entry in lists:
+        values = [score for score, _ in entry]
+        assert values == sorted(values, reverse=True)
+        assert len({tree for _, tree in entry}) == len(entry) == 4
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("share", [0.3, 1.0])
+def test_whatever_is_known_of_a_tree_is_kept(folder: Path, tmp_path: Path, name: str, share: float) -> None:
+    draw = Random(share)
+
+    def some(example: Example) -> Example:
+        heads = [head if draw.random() < share else -1 for head in example.gold.heads[1:]]
+        labels = [label if draw.random() < share else "" for label in example.gold.labels[1:]]
+        return Example(example.sentence, Tree.of(heads, labels))
+
+    partial = [some(example) for example in read_conllu(folder / "test.conllu")]
+    write_trees(partial, tmp_path / "partial.conllu")
+    result = run("parse", folder / name, tmp_path / "partial.conllu", "--constrained")
+    assert (result.code, result.err) == (0, "")
+    for known, parsed in zip(partial, read_conllu(result.out.split("\n")), strict=True):
+        assert is_tree(parsed.gold.heads)
+        for word in range(1, len(known.sentence) + 1):
+            assert known.gold.heads[word] in (-1, parsed.gold.heads[word])
+            assert known.gold.labels[word] in ("", parsed.gold.labels[word])
+
+
+def test_constraints_that_cannot_be_met_name_the_sentence(folder: Path) -> None:
+    text = (folder / "test.conllu").read_text().split("\n\n")[0]
+    sentence = next(iter(read_conllu(text.split("\n")))).sentence
+    crossing = Tree((-1, 3, 4, 0, 3, *[-1] * (len(sentence) - 4)), ("",) * (len(sentence) + 1))
+    source = folder / "crossing.conllu"
+    write_trees([Example(sentence, crossing)], source)
+    result = run("parse", folder / "graph", source, "--constrained")
+    assert result.code == 1
+    assert result.err.startswith(f"error: {source}: sentence 1 (sent_id ")
+    assert "cannot be in a projective tree" in result.err
+    result = run("parse", folder / "crossing", source, "--constrained")
+    assert (result.code, result.err) == (0, "")
+    assert column(result.out, 6)[0][:4] == ["3", "4", "0", "3"]
+
+
+def test_what_is_noted(folder: Path) -> None:
+    noted = {name: storage.inspect(folder / name) for name in MODELS}
+    assert {name: header.kind for name, header in noted.items()} == {
+        **{"graph": "graph", "graph2": "graph", "joint": "graph", "crossing": "graph"},
+        "guided": "guided",
+    }
+    options = {name: header.config["options"] for name, header in noted.items() if name != "guided"}
+    assert [options[name]["order"] for name in options] == [1, 2, 1, 1]
+    assert options["joint"]["labels"] == "joint"
+    assert options["crossing"]["decoder"] == "non-projective"
+    for header in noted.values():
+        assert header.info["training"]["learner"] == "mira"
+        assert header.info["training"]["k"] == 5
+        assert "root" in header.labels
+    guide = noted["guided"].info["training"]["guide"]
+    assert (guide["parser"], guide["folds"]) == ("transition", 2)
+    assert 0.5 < guide["scores"]["LAS"] < 1
+    for name in MODELS:
+        assert run("info", folder / name).code == 0
+
+
+def test_same_seed_same_bytes_and_every_option_another_model(folder: Path, tmp_path: Path) -> None:
+    tried: dict[tuple[Any, ...], bytes] = {}
+    for options in (
+        (),
+        ("--threads", 2),
+        ("--seed", 2),
+        ("--learner", "perceptron"),
+        ("--learner", "factored-mira"),
+        ("--k", 1),
+        ("--clip", 0.001),
+        ("--cost-augmented",),
+        ("--labels", "joint"),
+        ("--inputs", "upos"),
+        ("--max-memory", 1),
+    ):
+        assert train(folder, tmp_path / "m", "--parser", "graph", *options).code == 0
+        tried[options] = (tmp_path / "m").read_bytes()
+    assert tried[()] == tried["--threads", 2] == (folder / "graph").read_bytes()
+    assert len(set(tried.values())) == len(tried) - 1
+
+
+def test_search_options(folder: Path) -> None:
+    parse = ("parse", folder / "graph", folder / "test.conllu")
+    plain = run(*parse)
+    assert run(*parse, "--decoder", "projective", "--max-memory", 3) == plain
+    crossing = run(*parse, "--decoder", "non-projective")
+    assert crossing.code == 0
+    assert all(is_tree(example.gold.heads) for example in read_conllu(crossing.out.split("\n")))
+    for options, message in (
+        (("--beam", 4), "--beam is an option of transition parsers; the parser is graph"),
+        (("--decoder", "projectiv"), "unknown decoder 'projectiv'; known: non-projective, projective"),
+        (("--max-memory", 0), "max_memory must be more than 0 GB, found 0"),
+    ):
+        result = run(*parse, *options)
+        assert result.code == 2
+        assert result.err.startswith(f"error: {message}")
+
+
+def test_a_sentence_that_takes_too_much_memory_is_refused_by_name(folder: Path) -> None:
+    source = folder / "long.conllu"
+    rows = [f"{word}\tw\t_\tNOUN\t_\t_\t_\t_\t_\t_" for word in range(1, 401)]
+    source.write_text("\n".join(["# sent_id = long", *rows, "", ""]))
+    refused = run("parse", folder / "graph", source, "--max-memory", 0.0001)
+    assert (refused.code, refused.out) == (1, "")
+    assert refused.err.startswith(f"error: {source}: sentence 1 (sent_id long): ")
+    assert "(--max-memory)" in refused.err
+    assert run("parse", folder / "graph", source).code == 0
+
+
+def test_a_guide_from_a_file(folder: Path, tmp_path: Path) -> None:
+    train_guide, dev_guide, model = (tmp_path / name for name in ("train.conllu", "dev.conllu", "m"))
+    done = run("jackknife", folder / "train.conllu", "-o", train_guide, "--folds", 2, "--epochs", 2, "-q")
+    assert (done.code, done.err) == (0, "")
+    assert run("parse", folder / "graph2", folder / "dev.conllu", "-o", dev_guide, "-q").code == 0
+    options = ("--parser", "graph", "--guide", train_guide, "--dev-guide", dev_guide)
+    assert train(folder, model, *options).code == 0
+    assert storage.inspect(model).info["training"]["guide"]["sentences"] == 200
+    guided = run("parse", model, folder / "dev.conllu", "--guide", dev_guide, "-o", tmp_path / "out.conllu", "-q")
+    assert (guided.code, guided.err) == (0, "")
+    assert storage.inspect(model).info["scores"]["dev"] == scores(folder / "dev.conllu", tmp_path / "out.conllu")
+    alone = run("parse", model, folder / "dev.conllu")
+    assert (alone.code, alone.out) == (1, "")
+    assert alone.err.startswith("error: this model was trained with the output of another parser as a guide")

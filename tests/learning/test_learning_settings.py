@@ -1,0 +1,162 @@
+"""How a model learns: the trainer hands every option on, and every report says what became of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from stub_parser import StubLearner, StubParser
+from treetune.corpus.sentence import Example
+from treetune.errors import ConfigError
+from treetune.learning.trainer import train
+from treetune.models.base import Parser
+from treetune.models.graph.parser import GraphParser
+from treetune.models.learners import LEARNERS, check_learner
+from treetune.models.transition.parser import TransitionParser
+from treetune.sample import generate
+
+EXAMPLES = generate(12, seed=3)
+
+KINDS: dict[str, Callable[[], Parser]] = {
+    "transition": TransitionParser,
+    "greedy": lambda: TransitionParser(beam=1),
+    "graph": GraphParser,
+    "graph2": lambda: GraphParser(order=2),
+}
+GRAPHS = ("graph", "graph2")
+
+
+class Recorder(StubParser):
+    """Keeps what it was asked for."""
+
+    def learner(self, treebank: Sequence[Example], **options: Any) -> StubLearner:
+        self.asked = options
+        return super().learner(treebank, **options)
+
+
+def test_every_option_reaches_the_learner() -> None:
+    model = Recorder()
+    plain = {"learner": None, "update": None, "k": 5, "clip": None, "cost_augmented": False, "seed": 0}
+    train(model, EXAMPLES)
+    assert model.asked == plain
+    other = {"learner": "mira", "update": "early", "k": 3, "clip": 0.25, "cost_augmented": True, "seed": 4}
+    train(model, EXAMPLES, **other)  # type: ignore[arg-type]
+    assert model.asked == other
+
+
+def test_every_report_has_the_settings() -> None:
+    reports = list(train(StubParser(), EXAMPLES, dev=EXAMPLES[:2], epochs=2, learner="mira", k=3, clip=0.5))
+    assert len(reports) == 4
+    for report in reports:
+        assert report.settings == {"learner": "mira", "k": 3, "clip": 0.5, "cost_augmented": False}
+
+
+def settings(model: Parser, **options: Any) -> dict[str, Any]:
+    found = model.learner(EXAMPLES, **options).settings()
+    # What is noted in a model file must be JSON, and JSON has no infinity.
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    return found
+
+
+@pytest.mark.parametrize(
+    ("kind", "learner"),
+    [
+        (kind, learner)
+        for kind in KINDS
+        for learner in (None, *LEARNERS)
+        if kind == "graph" or learner != "factored-mira"  # which is for first-order graph parsers alone
+    ],
+)
+def test_settings_say_the_learner_and_what_it_uses(kind: str, learner: str | None) -> None:
+    model = KINDS[kind]()
+    found = settings(model, learner=learner)
+    assert found["learner"] == (learner or ("mira" if kind in GRAPHS else "perceptron"))
+    assert ("clip" in found) == (found["learner"] != "perceptron")
+    # A greedy transition parser has one rival at each step.
+    assert ("k" in found) == (found["learner"] == "mira" and kind != "greedy")
+    assert ("update" in found) == (kind not in GRAPHS)
+    assert found.get("clip", 1.0) > 0
+
+
+def test_settings_fill_in_what_was_left_out() -> None:
+    assert settings(TransitionParser()) == {"learner": "perceptron", "update": "max-violation"}
+    assert settings(TransitionParser(beam=1)) == {"learner": "perceptron", "update": "dynamic"}
+    assert settings(TransitionParser(), update="early")["update"] == "early"
+    mira = settings(TransitionParser(), learner="mira", k=2, clip=0.75)
+    assert mira == {"learner": "mira", "update": "max-violation", "k": 2, "clip": 0.75}
+    assert settings(GraphParser(), k=2, clip=0.75) == {
+        **{"learner": "mira", "k": 2, "clip": 0.75},
+        "cost_augmented": False,
+    }
+    assert settings(GraphParser(), cost_augmented=True)["cost_augmented"] is True
+
+
+def test_a_step_without_bounds_can_be_noted() -> None:
+    for model in (TransitionParser(), GraphParser()):
+        assert settings(model, learner="mira", clip=float("inf"))["clip"] is None
+
+
+WRONG: list[tuple[dict[str, Any], str, tuple[str, ...]]] = [
+    (
+        {"learner": "mirra"},
+        "unknown learner 'mirra'; known: factored-mira, mira, perceptron (did you mean 'mira'?)",
+        ("transition", "graph"),
+    ),
+    ({"learner": "mira", "k": 0}, "k must be at least 1, found 0", ("transition", "graph")),
+    ({"learner": "mira", "clip": 0.0}, "clip must be more than 0, found 0.0", ("transition", "graph")),
+    ({"learner": "mira", "clip": float("nan")}, "clip must be more than 0, found nan", ("transition", "graph")),
+    (
+        {"update": "earl"},
+        "unknown update 'earl'; known: dynamic, early, max-violation (did you mean 'early'?)",
+        ("transition",),
+    ),
+    (
+        {"learner": "factored-mira"},
+        "the learner factored-mira is for graph parsers; transition parsers know perceptron and mira",
+        ("transition",),
+    ),
+    (
+        {"cost_augmented": True},
+        "cost-augmented search is for graph parsers; the parser is transition",
+        ("transition",),
+    ),
+    (
+        {"learner": "factored-mira", "cost_augmented": True},
+        "factored-mira compares every arc with the gold one, so there is no search to augment",
+        ("graph",),
+    ),
+    (
+        {"learner": "factored-mira"},
+        "factored-mira compares single arcs, so it is for graph parsers of order 1",
+        ("graph2",),
+    ),
+    (
+        {"update": "early"},
+        "update 'early' is for transition parsers; a graph parser learns from whole trees",
+        ("graph",),
+    ),
+]
+
+
+@pytest.mark.parametrize(("options", "problem", "kind"), [(o, p, kind) for o, p, kinds in WRONG for kind in kinds])
+def test_wrong_options_are_found_without_data_and_with(options: dict[str, Any], problem: str, kind: str) -> None:
+    model = KINDS[kind]()
+    for check in (
+        lambda: model.check_learning(**options),
+        lambda: model.learner(EXAMPLES, **options),
+        lambda: train(model, EXAMPLES, **options),
+    ):
+        with pytest.raises(ConfigError) as caught:
+            check()
+        assert str(caught.value) == problem
+
+
+@pytest.mark.parametrize("name", [None, *LEARNERS])
+def test_right_options_are_not_refused(name: str | None) -> None:
+    check_learner(name, k=1, clip=1e-9)
+    check_learner(name, k=100, clip=None)
+    check_learner(name, k=100, clip=float("inf"))
+    GraphParser().check_learning(learner=name, cost_augmented=name != "factored-mira")
