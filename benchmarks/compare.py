@@ -1,6 +1,7 @@
 """Compare treetune with UDPipe 1 and spaCy: accuracy, speed, memory and size, on UD English EWT in one run.
 
     python benchmarks/compare.py --data DIR --cache DIR --output benchmarks/results/compare.json
+    python benchmarks/compare.py --beams 8 32 --output benchmarks/results/compare-graph.json
 
 Models that the cache does not hold are trained first. Every system then parses the same file, from which all
 but FORM, UPOS and XPOS was removed, on one thread: first in a process of its own (memory, accuracy), then all
@@ -25,6 +26,7 @@ import scoring
 import systems
 import train_peers
 import training
+from treetune.build import PARSERS
 
 TEST = Path("ud", "en_ewt-test.conllu")
 GOLD, BLIND, PREDICTED = "gold.conllu", "blind.conllu", "predicted.conllu"
@@ -35,7 +37,13 @@ RIVALS = (
     ("treetune beam 8", "UDPipe beam 5"),
     ("treetune beam 1", "UDPipe beam 1"),
     (f"treetune beam 1, {FAST}", "UDPipe beam 1"),
+    ("treetune graph", "UDPipe beam 5"),
+    ("treetune graph2", "UDPipe beam 5"),
+    ("treetune graph", "treetune beam 8"),
+    ("treetune graph2", "treetune beam 8"),
 )
+# The parsers that search without a beam.
+GRAPHS = tuple(name for name in PARSERS if name != training.TRANSITION)
 
 
 @dataclass(frozen=True)
@@ -52,11 +60,12 @@ def treetune_contestants(arguments: argparse.Namespace) -> dict[str, Contestant]
     """Return the models trained for the comparison and those the user names."""
     data, cache, retrain = arguments.data, arguments.cache, arguments.retrain
     found = {}
-    names = {f"treetune beam {beam}": (beam, "default") for beam in arguments.beams}
+    settings_of = partial(training.Settings, epochs=arguments.epochs, seed=arguments.seed)
+    chosen = {f"treetune beam {beam}": settings_of(beam) for beam in arguments.beams}
     if 1 in arguments.beams:
-        names[f"treetune beam 1, {FAST}"] = (1, FAST)
-    for name, (beam, features) in names.items():
-        settings = training.Settings(beam, arguments.epochs, arguments.seed, features)
+        chosen[f"treetune beam 1, {FAST}"] = settings_of(1, features=FAST)
+    chosen |= {f"treetune {graph}": settings_of(None, parser=graph) for graph in arguments.graphs}
+    for name, settings in chosen.items():
         model = settings.model(cache)
         train = partial(training.train_cached, settings, data=data, cache=cache, retrain=retrain)
         load = partial(systems.Treetune, model)
@@ -192,7 +201,8 @@ def command_line() -> argparse.ArgumentParser:
     """Return the options."""
     parser = measure.command_line(__doc__)
     parser.add_argument("--output", type=Path, help="result file (default: standard output)")
-    parser.add_argument("--beams", type=int, nargs="*", default=[1, 8, 64], help="models to train")
+    parser.add_argument("--beams", type=int, nargs="*", default=[1, 8, 64], help="transition parsers to train")
+    parser.add_argument("--graphs", nargs="*", default=GRAPHS, choices=GRAPHS, help="graph parsers to train")
     parser.add_argument("--epochs", type=int, default=10, help="epochs of each (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="seed of each (default: %(default)s)")
     parser.add_argument(

@@ -35,7 +35,7 @@ class System(Protocol):
 
 
 class Treetune:
-    """A treetune model, with the beam it was trained for."""
+    """A treetune model, with the search it was trained for."""
 
     sees = "words, UPOS, XPOS"
 

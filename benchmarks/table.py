@@ -90,12 +90,16 @@ def training_table(record: Record) -> str:
     rows = [(str(run["settings"]["seed"]), *(f"{run[column]:.2f}" for column in columns)) for run in record["runs"]]
     mean = ("mean", *(spread(record["mean"][column], 2) for column in columns))
     settings = record["settings"]
-    features = settings.get("features", "default")
-    about = (
-        f"Beam {settings['beam']}, features `{features}`, {settings['epochs']} epochs on `{settings['train']}`, "
-        "one thread."
-    )
+    about = f"{trained_as(settings)}, {settings['epochs']} epochs on `{settings['train']}`, one thread."
     return "\n\n".join([about, markdown(("seed", *TRAINING_COLUMNS), [*rows, mean])])
+
+
+def trained_as(settings: Record) -> str:
+    """Return the parser, its features and its way of learning; what early results do not name had its default."""
+    parser = settings.get("parser", "transition")
+    name = f"Beam {settings['beam']}" if parser == "transition" else f"Parser `{parser}`"
+    learning = [f"{option} {value}" for option, value in settings.get("learning", {}).items()]
+    return ", ".join([name, f"features `{settings.get('features', 'default')}`", *learning])
 
 
 def startup_table(record: Record) -> str:
@@ -104,6 +108,7 @@ def startup_table(record: Record) -> str:
     return markdown(("command", "CPU-s"), rows)
 
 
+GOALS = "goals"
 TABLES: dict[str, tuple[str, Callable[[Record], str]]] = {
     "compare": ("Beside other parsers", compare_table),
     "training": ("Training", training_table),
@@ -111,8 +116,46 @@ TABLES: dict[str, tuple[str, Callable[[Record], str]]] = {
 }
 
 
-def section(record: Record) -> str:
-    """Return one result as a section with its origin."""
+SPEED = "words_per_cpu_second"
+# What a goal can be about, with the decimals that are shown.
+MEASURES = {"test_UAS": 2, "test_LAS": 2, SPEED: 0, "cpu_minutes": 1}
+
+
+def goals_table(record: Record, results: Sequence[Record]) -> str:
+    """Return the goals of a family of parsers beside what `results` say and what peers reached earlier."""
+    header = ("", "goal", "measured", "reached", "peers, measured earlier")
+    return "\n\n".join([record["about"], markdown(header, [_goal_row(goal, results) for goal in record["goals"]])])
+
+
+def _goal_row(goal: Record, results: Sequence[Record]) -> tuple[str, ...]:
+    peers = "; ".join(f"{name}: {figure:,}" for name, figure in goal["peers"].items())
+    bound = " ".join(f"{sign} {goal[name]:,}" for name, sign in (("at_least", "≥"), ("at_most", "≤")) if name in goal)
+    found = measured(goal["parser"], goal["measure"], results)
+    if found is None:
+        return goal["what"], bound, "", "", peers
+    # A bound that a goal does not have is kept by any number.
+    mean = found["mean"]
+    kept = goal.get("at_least", mean) <= mean <= goal.get("at_most", mean)
+    verdict = ("yes" if kept else "no") if bound else ""
+    return goal["what"], bound, spread(found, MEASURES[goal["measure"]]), verdict, peers
+
+
+def measured(parser: str, measure: str, results: Sequence[Record]) -> Record | None:
+    """Return the first summary of a measure: the speed from a comparison, all else over the seeds of a training."""
+    if measure == SPEED:
+        comparisons = [result for result in results if result["benchmark"] == "compare"]
+        systems = [system for result in comparisons for system in result["systems"]]
+        found = [system["parse"][SPEED] for system in systems if system["name"] == f"treetune {parser}"]
+    else:
+        trained = [result for result in results if result["benchmark"] == "training"]
+        found = [result["mean"][measure] for result in trained if result["settings"].get("parser") == parser]
+    return found[0] if found else None
+
+
+def section(record: Record, results: Sequence[Record]) -> str:
+    """Return one result as a section with its origin; goals, which are no measurements, beside all results."""
+    if record["benchmark"] == GOALS:
+        return "\n\n".join([f"## {record['title']}", goals_table(record, results)])
     title, table = TABLES[record["benchmark"]]
     return "\n\n".join([f"## {title}", table(record), origin(record)])
 
@@ -129,11 +172,11 @@ def origin(record: Record) -> str:
 
 
 def page(records: Sequence[Record]) -> str:
-    """Return all results as one page, in the order of `TABLES`."""
-    order = list(TABLES)
+    """Return all results as one page: goals after the comparisons."""
+    order = ["compare", GOALS, "training", "startup"]
     in_order = sorted(records, key=lambda record: order.index(record["benchmark"]))
     made = "Made by `python benchmarks/table.py` from the files in `benchmarks/results`; do not edit."
-    return "\n\n".join(["# Benchmarks", made, *map(section, in_order)]) + "\n"
+    return "\n\n".join(["# Benchmarks", made, *(section(record, records) for record in in_order)]) + "\n"
 
 
 def main() -> None:

@@ -25,9 +25,6 @@ RANKS = {
     "uptrain": 7, "storage": 7, "pipeline": 7, "build": 7, "sample": 7, "testing": 7,
     "cluster": 8, "cli": 8, "web": 8, "integrations": 8, "__main__": 9,
 }  # fmt: skip
-# `storage` asks `build` which class a model's name stands for: the one table of names.
-ALLOWED = {("storage", "build")}
-
 # All kernels of a room live in one file, because Numba's cache does not see changes in another.
 LARGEST_MODULE = 400
 LARGE_ON_PURPOSE = "_kernels.py"
@@ -65,7 +62,7 @@ def test_imports_only_go_down(path: Path) -> None:
     here = room_of(path)
     assert here in RANKS, f"{here} has no place on the ladder"
     for room in set(imported_rooms(path)) - {here}:
-        assert RANKS[room] < RANKS[here] or (here, room) in ALLOWED, f"{name_of(path)} imports {room}"
+        assert RANKS[room] < RANKS[here], f"{name_of(path)} imports {room}"
 
 
 @pytest.mark.parametrize("path", sorted((PACKAGE / "models").glob("*/*.py")), ids=name_of)

@@ -46,7 +46,7 @@ COMPARE: dict[str, Any] = {
     ],
     "ratios": [{"faster": "treetune beam 8", "than": "UDPipe beam 5", "times": summary(4.567, 0.123)}],
 }
-TRAINING = {
+TRAINING: dict[str, Any] = {
     "benchmark": "training",
     **ORIGIN,
     "dirty": True,
@@ -79,6 +79,40 @@ TRAINING = {
     },
 }
 STARTUP = {"benchmark": "startup", **ORIGIN, "cpu_seconds": {"first parse": summary(9.876, 0.1)}}
+GOALS: dict[str, Any] = {
+    "benchmark": "goals",
+    "title": "Goals of X",
+    "about": "Measured earlier.",
+    "goals": [
+        {
+            "what": "first UAS",
+            "parser": "graph",
+            "measure": "test_UAS",
+            "peers": {"X, order 1": 85.7, "Y": 84.0},
+        },
+        {
+            "what": "first LAS",
+            "parser": "graph",
+            "measure": "test_LAS",
+            "at_least": 84.0,
+            "peers": {"X, order 1": 82.1},
+        },
+        {
+            "what": "first speed",
+            "parser": "graph",
+            "measure": "words_per_cpu_second",
+            "at_least": 20000,
+            "peers": {"Y": 3600},
+        },
+        {
+            "what": "first minutes",
+            "parser": "graph",
+            "measure": "cpu_minutes",
+            "at_most": 8,
+            "peers": {"X, order 1": 24},
+        },
+    ],
+}
 
 
 @pytest.fixture
@@ -133,9 +167,56 @@ def test_training_has_a_row_a_seed_and_a_mean(table: Any) -> None:
     assert "| mean | 1.25 |" in text
 
 
+def test_training_names_the_parser_and_how_it_learned(table: Any) -> None:
+    assert table.training_table(TRAINING).startswith("Beam 8, features `default`, 10 epochs on `ud/t.conllu`")
+    learning = {"learner": "mira", "clip": 0.1, "k": 5}
+    settings = {**TRAINING["settings"], "parser": "graph2", "beam": None, "features": "own", "learning": learning}
+    text = table.training_table({**TRAINING, "settings": settings})
+    assert text.startswith("Parser `graph2`, features `own`, learner mira, clip 0.1, k 5, 10 epochs on `ud/t.conllu`")
+
+
+def test_goals_show_what_was_measured_and_what_peers_reached(table: Any) -> None:
+    system = {**COMPARE["systems"][0], "name": "treetune graph"}
+    settings = {**TRAINING["settings"], "parser": "graph"}
+    results = [GOALS, COMPARE, {**COMPARE, "systems": [system]}, TRAINING, {**TRAINING, "settings": settings}]
+    rows = [line for line in table.goals_table(GOALS, results).splitlines() if line.startswith("| first")]
+    assert rows == [
+        "| first UAS |  | 1.25 |  | X, order 1: 85.7; Y: 84.0 |",
+        "| first LAS | ≥ 84.0 | 1.25 | no | X, order 1: 82.1 |",
+        "| first speed | ≥ 20,000 | 40,000 ± 123 | yes | Y: 3,600 |",
+        "| first minutes | ≤ 8 | 1.2 | yes | X, order 1: 24 |",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("bound", "verdict"),
+    [({"at_least": 1.25}, "yes"), ({"at_least": 1.26}, "no"), ({"at_most": 1.25}, "yes"), ({"at_most": 1.24}, "no")],
+)
+def test_a_goal_is_reached_at_its_bound(table: Any, bound: dict[str, float], verdict: str) -> None:
+    goal = {"what": "w", "parser": "graph", "measure": "test_LAS", "peers": {}, **bound}
+    result = {**TRAINING, "settings": {**TRAINING["settings"], "parser": "graph"}}
+    assert table.goals_table({**GOALS, "goals": [goal]}, [result]).endswith(f"| 1.25 | {verdict} |  |")
+
+
+def test_a_goal_without_a_result_is_left_open(table: Any) -> None:
+    # The results of another parser are not taken for its own.
+    rows = table.goals_table(GOALS, [GOALS, COMPARE, TRAINING]).splitlines()
+    assert "| first LAS | ≥ 84.0 |  |  | X, order 1: 82.1 |" in rows
+    assert "| first speed | ≥ 20,000 |  |  | Y: 3,600 |" in rows
+
+
+def test_goals_of_the_repository_can_be_shown(table: Any) -> None:
+    goals = json.loads((BENCHMARKS / "results" / "goals-graph.json").read_text(encoding="utf-8"))
+    assert "they were not measured in the runs of this page" in goals["about"]
+    assert {goal["measure"] for goal in goals["goals"]} <= set(table.MEASURES)
+    text = table.section(goals, [])
+    assert "| first order, LAS | ≥ 84.0 |" in text
+    assert "MSTParser, order 1, projective: 82.1; TurboParser, basic: 81.7 |" in text
+
+
 def test_page_orders_sections_and_names_their_origin(tmp_path: Path) -> None:
     files = []
-    for record in (STARTUP, TRAINING, COMPARE):
+    for record in (STARTUP, TRAINING, GOALS, COMPARE):
         files.append(tmp_path / f"{record['benchmark']}.json")
         files[-1].write_text(json.dumps(record), encoding="utf-8")
     done = subprocess.run(
@@ -147,7 +228,8 @@ def test_page_orders_sections_and_names_their_origin(tmp_path: Path) -> None:
         env={"PYTHONIOENCODING": "utf-8", "PATH": ""},
     )
     page = done.stdout
-    assert page.index("## Beside other parsers") < page.index("## Training") < page.index("## Starting")
+    titles = [line for line in page.splitlines() if line.startswith("## ")]
+    assert titles == ["## Beside other parsers", "## Goals of X", "## Training", "## Starting"]
     assert "| first parse | 9.88 ± 0.10 |" in page
     assert "commit `0123456789ab` on Test CPU, 2 cores" in page
     assert "commit `0123456789ab` with local changes" in page

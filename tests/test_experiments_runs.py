@@ -77,7 +77,7 @@ def test_every_row_is_run_with_every_seed_all_rows_of_a_seed_first(
     assert made == [("weak", 0), ("strong", 0), ("weak", 1), ("strong", 1)]
     record = stored(tmp_path)
     assert [(run["row"], run["settings"]["seed"]) for run in record["runs"]] == made
-    assert record["settings"] == {"epochs": 10, "quick": False, "seeds": [0, 1]}
+    assert record["settings"] == {"epochs": 5, "quick": False, "seeds": [0, 1]}
 
 
 def test_a_file_names_the_commits_of_its_runs_and_the_origin_of_the_latest(session: Make, tmp_path: Path) -> None:

@@ -66,7 +66,6 @@ def test_results_can_be_shown(records: Records, name: str) -> None:
         ("mcdonald_table4: k = 1", "mcdonald_table4: k = 20"),
         ("mcdonald_table3: transition, beam 8", "mcdonald_table3: transition, beam 32"),
         ("mcdonald_table3: graph, first order", "mcdonald_table3: graph, second order"),
-        ("mcdonald_table3: graph, first order", "mcdonald_table3: graph, first order, guided"),
         ("mcdonald_table3: graph, second order", "mcdonald_table3: graph, second order, guided"),
         ("mcdonald_table4: k = 5", "orders: English, first order, projective, factored MIRA"),
     ],

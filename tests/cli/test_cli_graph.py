@@ -178,7 +178,7 @@ def test_search_options(folder: Path) -> None:
     for options, message in (
         (("--beam", 4), "--beam is an option of transition parsers; the parser is graph"),
         (("--decoder", "projectiv"), "unknown decoder 'projectiv'; known: non-projective, projective"),
-        (("--max-memory", 0), "max_memory must be more than 0 GB, found 0"),
+        (("--max-memory", 0), "max_memory must be a number of GB above 0, found 0"),
     ):
         result = run(*parse, *options)
         assert result.code == 2

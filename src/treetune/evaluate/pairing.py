@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from treetune.corpus.sentence import Example, Sentence, Tree
+from treetune.corpus.sentence import Example, Sentence, Tree, name_sentence
 from treetune.errors import DataError
 
 
@@ -36,15 +36,6 @@ def pair_sentences(gold: Iterable[Example], predicted: Iterable[Tree | Example])
             f"sentence {number + 1}: predicted but not in gold; "
             f"expected {_sentences(number)}, as in gold, found {number + surplus}"
         )
-
-
-def name_sentence(number: int, sentence: Sentence) -> str:
-    """Return how messages call a sentence: its number, from 1, and its sent_id if it has one."""
-    for comment in sentence.comments:
-        key, equals, value = comment.lstrip("# ").partition("=")
-        if equals and key.strip() == "sent_id":
-            return f"sentence {number} (sent_id {value.strip()})"
-    return f"sentence {number}"
 
 
 def _check_words(number: int, gold: Sentence, predicted: Sentence) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypedDict, Unpack, cast
+from typing import Unpack, cast
 
 import numpy as np
 
@@ -17,19 +17,10 @@ from treetune.errors import ConfigError
 from treetune.learning.progress import Progress
 from treetune.learning.trainer import train
 from treetune.models.base import Parser
+from treetune.models.learners import LearningOptions
 
 # A fold is put together from at least so many places of the treebank.
 RUNS_PER_FOLD = 4
-
-
-class LearningOptions(TypedDict, total=False):
-    """How a model's weights move; see `Model.learner`."""
-
-    learner: str | None
-    update: str | None
-    k: int
-    clip: float | None
-    cost_augmented: bool
 
 
 class TrainOptions(LearningOptions, total=False):

@@ -6,7 +6,7 @@ import copy
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from treetune.errors import ConfigError
 from treetune.evaluate.scores import Scores, evaluate
 from treetune.learning.progress import Progress
 from treetune.models.base import Learner, Parser
+from treetune.models.learners import LearningOptions
 
 # A report is made after this many sentences.
 REPORT_EVERY = 256
@@ -27,13 +28,9 @@ def train(
     *,
     dev: Sequence[Example] = (),
     epochs: int = 10,
-    learner: str | None = None,
-    update: str | None = None,
-    k: int = 5,
-    clip: float | None = None,
-    cost_augmented: bool = False,
     seed: int = 0,
     threads: int = 1,
+    **learning: Unpack[LearningOptions],
 ) -> Iterator[Progress]:
     """Train `model` on `treebank` and yield progress; consume it all, or the model stays as it was.
 
@@ -43,13 +40,9 @@ def train(
         treebank: Complete trees; crossing arcs are lifted for a parser that cannot make them.
         dev: Examples to choose the best epoch by.
         epochs: How many times to go through the treebank.
-        learner: "perceptron", "mira" or, for a graph parser, "factored-mira"; by default what suits the model.
-        update: For a transition parser "max-violation", "early" or "dynamic"; by default what suits the beam.
-        k: How many candidates MIRA holds against the gold tree.
-        clip: The largest step of MIRA; by default what suits the model.
-        cost_augmented: For a graph parser: search with the cost of each arc added to its score.
         seed: Orders the sentences; the same seed gives the same weights.
         threads: For parsing `dev` only; the result does not depend on it.
+        learning: How weights move: `learner`, `k`, `clip`, `update`, `cost_augmented`; see `LearningOptions`.
     """
     if epochs < 1:
         raise ConfigError(f"epochs must be at least 1, found {epochs}")
@@ -57,9 +50,7 @@ def train(
         raise ConfigError(f"seed must be at least 0, found {seed}")
     if threads < 1:
         raise ConfigError(f"threads must be at least 1, found {threads}")
-    moving = model.learner(
-        treebank, learner=learner, update=update, k=k, clip=clip, cost_augmented=cost_augmented, seed=seed
-    )
+    moving = model.learner(treebank, seed=seed, **learning)
     return _epochs(model, moving, dev, epochs=epochs, seed=seed, threads=threads)
 
 

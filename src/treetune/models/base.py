@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar, Unpack
 
 from treetune.corpus.sentence import Example, Sentence, Tree
+from treetune.models.learners import LearningOptions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -117,40 +118,12 @@ class Model(Protocol[Output]):
         """Return the exact score of an output under the averaged weights."""
         ...
 
-    def check_learning(
-        self,
-        *,
-        learner: str | None = None,
-        update: str | None = None,
-        k: int = 5,
-        clip: float | None = None,
-        cost_augmented: bool = False,
-    ) -> None:
+    def check_learning(self, **options: Unpack[LearningOptions]) -> None:
         """Raise ConfigError if `learner` would refuse these options; no data is needed to know."""
         ...
 
-    def learner(
-        self,
-        treebank: Sequence[Example],
-        *,
-        learner: str | None = None,
-        update: str | None = None,
-        k: int = 5,
-        clip: float | None = None,
-        cost_augmented: bool = False,
-        seed: int = 0,
-    ) -> Learner:
-        """Return what learns from gold examples; None stands for what suits the model best.
-
-        Args:
-            treebank: Complete trees.
-            learner: "perceptron", "mira" or, for graph parsers, "factored-mira".
-            update: For transition parsers: where in the sentence the search is corrected.
-            k: How many candidates MIRA holds against the gold output.
-            clip: The largest step of MIRA.
-            cost_augmented: For graph parsers: search with the cost of each arc added to its score.
-            seed: For what is drawn at random.
-        """
+    def learner(self, treebank: Sequence[Example], *, seed: int = 0, **options: Unpack[LearningOptions]) -> Learner:
+        """Return what learns from gold examples; `seed` is for what is drawn at random."""
         ...
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treetune.corpus.projectivity import is_projective
-from treetune.corpus.sentence import UNKNOWN_HEAD, Sentence, Tree
+from treetune.corpus.sentence import UNKNOWN_HEAD, Sentence, Tree, name_sentence
 from treetune.corpus.wellformed import find_cycle
 from treetune.errors import DataError
 from treetune.models.labels import LabelTable
@@ -37,17 +37,10 @@ def encode_fixed(
                 _check_projective(tree_heads)
             _check_root(tree_heads, tree_labels, never_root, crossing=crossing)
         except DataError as error:
-            raise DataError(f"{_name(sentence, place)}: {error.problem}") from None
+            raise DataError(f"{name_sentence(place, sentence)}: {error.problem}") from None
         heads += tree_heads
         numbers += tree_labels
     return np.array(heads, np.int32), np.array(numbers, np.int32)
-
-
-def _name(sentence: Sentence, place: int) -> str:
-    for comment in sentence.comments:
-        if comment.startswith("# sent_id"):
-            return f"sentence {place} ({comment.partition('=')[2].strip()})"
-    return f"sentence {place}"
 
 
 def _known(sentence: Sentence, tree: Tree, ids: dict[str, int]) -> tuple[list[int], list[int]]:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from treetune.corpus.guides import with_guides
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import DataError, ModelError
 from treetune.models.base import Candidate, Learner, Parser
 from treetune.models.kinds import MODELS, model_class
+from treetune.models.learners import LearningOptions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -116,29 +117,11 @@ class GuidedParser:
         """Return the exact score of an output under the main parser's weights; as for `features`."""
         return self.main.score(self.attach([sentence])[0], output)
 
-    def check_learning(
-        self,
-        *,
-        learner: str | None = None,
-        update: str | None = None,
-        k: int = 5,
-        clip: float | None = None,
-        cost_augmented: bool = False,
-    ) -> None:
+    def check_learning(self, **options: Unpack[LearningOptions]) -> None:
         """Raise ConfigError if the main parser's learner would refuse these options."""
-        self.main.check_learning(learner=learner, update=update, k=k, clip=clip, cost_augmented=cost_augmented)
+        self.main.check_learning(**options)
 
-    def learner(
-        self,
-        treebank: Sequence[Example],
-        *,
-        learner: str | None = None,
-        update: str | None = None,
-        k: int = 5,
-        clip: float | None = None,
-        cost_augmented: bool = False,
-        seed: int = 0,
-    ) -> Learner:
+    def learner(self, treebank: Sequence[Example], *, seed: int = 0, **options: Unpack[LearningOptions]) -> Learner:
         """Return what teaches the main parser; the guide parser is trained already, and stays as it is.
 
         The sentences must carry guides from parsers that have not seen them (`learning.jackknife`): the guide
@@ -151,10 +134,7 @@ class GuidedParser:
                 raise DataError(
                     f"sentence {number} of the treebank has no guide; attach jackknifed trees to all sentences first"
                 )
-        moving = self.main.learner(
-            treebank, learner=learner, update=update, k=k, clip=clip, cost_augmented=cost_augmented, seed=seed
-        )
-        return _MainLearner(moving)
+        return _MainLearner(self.main.learner(treebank, seed=seed, **options))
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return (configuration, arrays) of both parsers, each array's name with its parser's before it."""

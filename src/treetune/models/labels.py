@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treetune.corpus.projectivity import plain_label
-from treetune.corpus.sentence import UNKNOWN_LABEL, Tree
+from treetune.corpus.projectivity import deprojectivize, plain_label
+from treetune.corpus.sentence import UNKNOWN_HEAD, UNKNOWN_LABEL, Tree
 
 NO_LABEL = -1
 
@@ -57,3 +58,33 @@ class LabelTable:
     def ids(self) -> dict[str, int]:
         """Return the number of each label; the unknown label is -1."""
         return {UNKNOWN_LABEL: NO_LABEL, **{name: number for number, name in enumerate(self.names)}}
+
+    def tree(
+        self, heads: NDArray[np.int32], labels: NDArray[np.int32], fixed_heads: NDArray[np.int32] | None = None
+    ) -> Tree:
+        """Return the tree of numbers over tokens, the root included; arcs whose label says so are lowered again.
+
+        A word whose head was fixed (-1: free) stays there, whatever its label says of having been lifted.
+        """
+        numbers = labels[1:].tolist()
+        names = self.names
+        tree = Tree((UNKNOWN_HEAD, *heads[1:].tolist()), (UNKNOWN_LABEL, *[names[number] for number in numbers]))
+        if self.lifted.isdisjoint(numbers):
+            return tree
+        if fixed_heads is not None:
+            pairs = zip(tree.labels, fixed_heads != UNKNOWN_HEAD, strict=True)
+            tree = Tree(tree.heads, tuple(plain_label(name) if fixed else name for name, fixed in pairs))
+        return deprojectivize(tree)
+
+    def state(self) -> dict[str, Any]:
+        """Return the table as plain JSON values."""
+        return {
+            "labels": list(self.names),
+            "labels_at_root": list(self.at_root),
+            "labels_at_word": list(self.at_word),
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> LabelTable:
+        """Rebuild a table from `state()`."""
+        return cls(tuple(state["labels"]), tuple(state["labels_at_root"]), tuple(state["labels_at_word"]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TypedDict
 
 from treetune.errors import ConfigError, unknown_name
 
@@ -11,6 +11,21 @@ PERCEPTRON = "perceptron"
 MIRA = "mira"
 FACTORED_MIRA = "factored-mira"
 LEARNERS = (PERCEPTRON, MIRA, FACTORED_MIRA)
+
+
+class LearningOptions(TypedDict, total=False):
+    """How a model's weights move; None or left out: what suits the model best.
+
+    `learner` is "perceptron", "mira" or, for graph parsers, "factored-mira". `k` is how many candidates MIRA holds
+    against the gold output, `clip` its largest step. `update` says, for transition parsers, where in the sentence
+    the search is corrected; `cost_augmented`, for graph parsers, to search with the cost of each arc added.
+    """
+
+    learner: str | None
+    update: str | None
+    k: int
+    clip: float | None
+    cost_augmented: bool
 
 
 def check_learner(name: str | None, *, k: int, clip: float | None) -> None:

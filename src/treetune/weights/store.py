@@ -180,9 +180,18 @@ class FrozenWeights:
         )
 
 
+def _margin_slots(pairs: int) -> int:
+    return 1 << max(4, (2 * pairs - 1).bit_length())
+
+
+def margin_bytes(pairs: int, k: int) -> int:
+    """Return the size of such room, so that a caller can refuse before it is taken."""
+    return _margin_slots(pairs) * (18 + 4 * k) + 8 * pairs
+
+
 def make_margins(pairs: int, k: int) -> Margins:
     """Return room for the differences to `k` candidates in up to `pairs` distinct (feature, output) pairs."""
-    slots = 1 << max(4, (2 * pairs - 1).bit_length())
+    slots = _margin_slots(pairs)
     return Margins(
         keys=np.zeros(slots, np.uint64),
         features=np.empty(slots, np.uint64),

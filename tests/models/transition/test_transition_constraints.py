@@ -242,7 +242,7 @@ def test_the_sentence_is_named_by_its_id() -> None:
     sentence = Sentence.of(["a", "b"])
     named = replace(sentence, comments=("# text = a b", "# sent_id = s-7"))
     fixed = [Tree.unknown(2), Tree.of((0, 0))]
-    with pytest.raises(DataError, match=r"^sentence 2 \(s-7\): words 1 and 2 are both"):
+    with pytest.raises(DataError, match=r"^sentence 2 \(sent_id s-7\): words 1 and 2 are both"):
         encode_fixed([sentence, named], fixed, labels=FEW_LABELS)
 
 

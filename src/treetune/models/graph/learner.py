@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treetune.corpus.sentence import Example
+from treetune.corpus.sentence import Example, Tree
 from treetune.errors import ConfigError
 from treetune.features.encoding import guide_heads
 from treetune.models.gold import check_gold, lift
@@ -18,7 +18,7 @@ from treetune.models.graph.parser import GraphParser
 from treetune.models.graph.scoring import NO_GUIDES, Task, check_memory, make_space, make_work, pairs_of_arc
 from treetune.models.learners import FACTORED_MIRA, MIRA, PERCEPTRON, check_learner, learner_settings
 from treetune.weights.flat import FlatLiveWeights
-from treetune.weights.store import LiveWeights, make_margins
+from treetune.weights.store import LiveWeights, make_margins, margin_bytes
 
 RULES = {PERCEPTRON: kernels.PERCEPTRON, MIRA: kernels.MIRA, FACTORED_MIRA: kernels.FACTORED}
 DEFAULT_LEARNER = MIRA
@@ -29,11 +29,11 @@ LIVE_UNITS = np.ones(2)
 def check_learning(
     config: GraphConfig,
     *,
-    learner: str | None,
-    update: str | None,
-    k: int,
-    clip: float | None,
-    cost_augmented: bool,
+    learner: str | None = None,
+    update: str | None = None,
+    k: int = 5,
+    clip: float | None = None,
+    cost_augmented: bool = False,
 ) -> None:
     """Raise ConfigError unless a graph parser with these options can learn so."""
     check_learner(learner, k=k, clip=clip)
@@ -54,10 +54,12 @@ class GraphLearner:
         treebank: Sequence[Example],
         *,
         learner: str | None = None,
+        update: str | None = None,
         k: int = 5,
         clip: float | None = None,
         cost_augmented: bool = False,
     ) -> None:
+        check_learning(parser.config, learner=learner, update=update, k=k, clip=clip, cost_augmented=cost_augmented)
         check_gold(treebank)
         self.learner = learner or DEFAULT_LEARNER
         self.clip = DEFAULT_CLIP if clip is None else clip
@@ -70,26 +72,31 @@ class GraphLearner:
         self.grammar = GraphGrammar.learn(sentences, trees, parser.config)
         self.arcs = FlatLiveWeights()
         self.labels = LiveWeights(len(self.grammar.labels))
-        templates = self.grammar.templates()
         self._columns, self._offsets = self.grammar.encoder.encode(sentences)
         self._guides = guide_heads(sentences) if self.grammar.is_guided else NO_GUIDES
+        self._gold = self._encode_gold(trees)
+        self._task = Task(self.grammar.templates(), self._weights(), parser.options, self.grammar.labels.masks())
+        self._make_space(allowed=parser.config.max_memory)
+
+    def _encode_gold(self, trees: Sequence[Tree]) -> NDArray[np.int32]:
         ids = self.grammar.labels.ids()
         heads = [head for tree in trees for head in tree.heads]
-        numbers = [ids[label] for tree in trees for label in ("", *tree.labels[1:])]
-        self._gold = np.array([heads, numbers], np.int32)
-        lengths = np.diff(self._offsets) - 1
+        return np.array([heads, [ids[label] for tree in trees for label in ("", *tree.labels[1:])]], np.int32)
+
+    def _make_space(self, *, allowed: float) -> None:
+        templates, lengths = self._task.templates, np.diff(self._offsets) - 1
         longest = int(lengths.max())
-        self._task = Task(templates, self._weights(), parser.options, self.grammar.labels.masks())
-        check_memory(lengths, self._task, k=self.k, allowed=parser.config.max_memory)
-        self._space = make_space(self._task, longest, k=self.k)
-        self._work = make_work(self._task, longest, k=self.k)
-        self._lesson = kernels.Lesson(
-            rule=RULES[self.learner], k=self.k, clip=self.clip, cost=float(cost_augmented), label_loss=1.0
-        )
         # All different features of k + 1 trees. Factored MIRA stops where it has changed as many as of 16.
         compared = 16 if self.learner == FACTORED_MIRA else self.k + 1
         room = compared * longest * pairs_of_arc(templates, longest)
+        check_memory(lengths, self._task, k=self.k, allowed=allowed, more=margin_bytes(room, self.k))
+        self._space = make_space(self._task, longest, k=self.k)
+        self._work = make_work(self._task, longest, k=self.k)
         self._margins = make_margins(room, self.k)
+        self._lesson = kernels.Lesson(
+            rule=RULES[self.learner], k=self.k, clip=self.clip, cost=float(self.cost_augmented), label_loss=1.0
+        )
+        # Labels of a second stage are changed beside the trees.
         room += 2 * longest * int(templates.bounds[1] - templates.bounds[0])
         self._update = kernels.Update(
             features=np.empty(room, np.uint64),

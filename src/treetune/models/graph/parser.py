@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
-from dataclasses import asdict, replace
-from typing import Any, ClassVar, Self, TypeAlias
+from dataclasses import asdict
+from typing import Any, ClassVar, Self, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treetune.corpus.projectivity import deprojectivize, plain_label
-from treetune.corpus.sentence import UNKNOWN_HEAD, UNKNOWN_LABEL, Example, Sentence, Tree
+from treetune.corpus.sentence import UNKNOWN_LABEL, Example, Sentence, Tree
 from treetune.corpus.wellformed import is_tree
-from treetune.errors import ConfigError, DataError, ModelError, unknown_name
+from treetune.errors import ConfigError, DataError, ModelError
 from treetune.features.encoding import COLUMNS, Encoder, guide_heads
 from treetune.features.templates import TemplateSet
 from treetune.models.base import Candidate, Learner
@@ -41,34 +39,34 @@ from treetune.models.graph.scoring import (
 )
 from treetune.models.graph.templates import compile_templates
 from treetune.models.labels import LabelTable
+from treetune.models.learners import LearningOptions
+from treetune.models.parsing import TreeParser
 from treetune.weights.flat import FlatFrozenWeights
 from treetune.weights.store import FrozenWeights
-
-SEARCH_OPTIONS = ("decoder", "max_memory")
 
 # Score, heads and labels over all tokens of a batch.
 Ranked: TypeAlias = tuple[float, NDArray[np.int32], NDArray[np.int32]]
 
 
-class GraphParser:
+class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
     """A labelled graph parser; every output is a tree with exactly one root.
 
     Train it with `treetune.train`, or get a trained one from `treetune.load`.
     """
 
     kind: ClassVar[str] = FAMILY
+    search_options: ClassVar[tuple[str, ...]] = ("decoder", "max_memory")
 
     def __init__(self, config: GraphConfig | None = None, **options: Any) -> None:
-        try:
-            self.config = replace(config or GraphConfig(), **options)
-        except TypeError:
-            known = ", ".join(GraphConfig.__dataclass_fields__)
-            raise ConfigError(f"unknown option among {', '.join(options)}; known: {known}") from None
+        super().__init__(config or GraphConfig(), options)
         # Mistakes in the templates show now, not after a treebank was read.
         compile_templates(templates_of(self.config), COLUMNS)
-        self._grammar: GraphGrammar | None = None
-        self._weights: GraphWeights | None = None
         self._templates: kernels.Templates | None = None
+
+    def fit(self, grammar: GraphGrammar, weights: GraphWeights) -> None:
+        """Take over what was learned; trainers call this."""
+        super().fit(grammar, weights)
+        self._templates = grammar.templates()
 
     @property
     def options(self) -> kernels.Options:
@@ -76,46 +74,10 @@ class GraphParser:
         config = self.config
         return kernels.Options(config.order == 2, config.decoder == NON_PROJECTIVE, config.joint)
 
-    def fit(self, grammar: GraphGrammar, weights: GraphWeights) -> None:
-        """Take over what was learned; trainers call this."""
-        self._grammar, self._weights, self._templates = grammar, weights, grammar.templates()
-
-    @property
-    def is_trained(self) -> bool:
-        """Whether the parser can predict."""
-        return self._weights is not None
-
-    @property
-    def grammar(self) -> GraphGrammar:
-        """What was learned of the treebank besides weights."""
-        if self._grammar is None:
-            raise ModelError("this parser is not trained yet; run treetune.train on it or load a trained one")
-        return self._grammar
-
-    @property
-    def weights(self) -> GraphWeights:
-        """The averaged weights."""
-        if self._weights is None:
-            raise ModelError("this parser is not trained yet; run treetune.train on it or load a trained one")
-        return self._weights
-
     @property
     def labels(self) -> tuple[str, ...]:
         """The labels the parser can give, those for lifted arcs included."""
         return self.grammar.labels.names
-
-    def with_options(self, **options: Any) -> Self:
-        """Return a parser with the same weights that searches otherwise: `decoder` and `max_memory` can change."""
-        for name in options:
-            if name not in SEARCH_OPTIONS:
-                raise unknown_name("search option of graph parsers", name, SEARCH_OPTIONS)
-        other = copy.copy(self)
-        other.config = replace(self.config, **options)
-        return other
-
-    def predict(self, sentence: Sentence, *, constraint: Tree | None = None) -> Tree:
-        """Return the best tree; it has everything that is known in the partial tree `constraint`."""
-        return self.predict_batch([sentence], constraints=None if constraint is None else [constraint])[0]
 
     def predict_batch(
         self, sentences: Sequence[Sentence], *, threads: int = 1, constraints: Sequence[Tree] | None = None
@@ -129,13 +91,6 @@ class GraphParser:
         found = self._search(batch, k=1, threads=threads)
         return [self._tree(found.heads[0], found.labels[0], batch, place) for place in range(len(sentences))]
 
-    def k_best(self, sentence: Sentence, k: int, *, constraint: Tree | None = None) -> list[Candidate[Tree]]:
-        """Return up to `k` distinct trees, best first, with exact scores; fewer only if there are no more.
-
-        Of second order with crossing arcs, the list is that of the k best projective trees, each improved.
-        """
-        return self.k_best_batch([sentence], k, constraints=None if constraint is None else [constraint])[0]
-
     def k_best_batch(
         self,
         sentences: Sequence[Sentence],
@@ -147,7 +102,8 @@ class GraphParser:
         """Return the k-best list of each sentence; the same for any number of threads.
 
         With joint labels two trees of a list may differ in labels alone. Labels of a second stage do not count:
-        trees differ in heads, and their scores are those of the arcs.
+        trees differ in heads, and their scores are those of the arcs. Of second order with crossing arcs, the list
+        is that of the k best projective trees, each improved, so that a longer one may begin with a better tree.
         """
         if k < 1:
             raise ConfigError(f"k must be at least 1, found {k}")
@@ -181,45 +137,24 @@ class GraphParser:
         arcs *= task.weights.units[0]
         return float(arcs + labels * task.weights.units[1] if self.config.joint else arcs)
 
-    def check_learning(
-        self,
-        *,
-        learner: str | None = None,
-        update: str | None = None,
-        k: int = 5,
-        clip: float | None = None,
-        cost_augmented: bool = False,
-    ) -> None:
+    def check_learning(self, **options: Unpack[LearningOptions]) -> None:
         """Raise ConfigError if `learner` would refuse these options."""
         from treetune.models.graph.learner import check_learning
 
-        check_learning(self.config, learner=learner, update=update, k=k, clip=clip, cost_augmented=cost_augmented)
+        check_learning(self.config, **options)
 
-    def learner(
-        self,
-        treebank: Sequence[Example],
-        *,
-        learner: str | None = None,
-        update: str | None = None,
-        k: int = 5,
-        clip: float | None = None,
-        cost_augmented: bool = False,
-        seed: int = 0,
-    ) -> Learner:
+    def learner(self, treebank: Sequence[Example], *, seed: int = 0, **options: Unpack[LearningOptions]) -> Learner:
         """Return what learns from `treebank`; nothing is drawn at random, so `seed` has no effect."""
         from treetune.models.graph.learner import GraphLearner
 
-        self.check_learning(learner=learner, update=update, k=k, clip=clip, cost_augmented=cost_augmented)
-        return GraphLearner(self, treebank, learner=learner, k=k, clip=clip, cost_augmented=cost_augmented)
+        return GraphLearner(self, treebank, **options)
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return (configuration, arrays): all that `from_state` needs."""
         grammar, weights = self.grammar, self.weights
         config = {
             "options": {**asdict(self.config), "inputs": list(self.config.inputs)},
-            "labels": list(grammar.labels.names),
-            "labels_at_root": list(grammar.labels.at_root),
-            "labels_at_word": list(grammar.labels.at_word),
+            **grammar.labels.state(),
             **grammar.template_set.state(),
             "encoder": grammar.encoder.state(),
             "guided": grammar.is_guided,
@@ -236,7 +171,7 @@ class GraphParser:
         options = config["options"]
         # The templates themselves are in the file, so a set that came from a user's file is not needed again.
         parser.config = GraphConfig(**{**options, "inputs": tuple(options["inputs"])})
-        labels = LabelTable(tuple(config["labels"]), tuple(config["labels_at_root"]), tuple(config["labels_at_word"]))
+        labels = LabelTable.from_state(config)
         encoder = Encoder.from_state(config["encoder"])
         grammar = GraphGrammar(encoder, labels, TemplateSet.from_state(config), config["guided"])
         arcs = {name.removeprefix("arcs."): array for name, array in tensors.items() if name.startswith("arcs.")}
@@ -265,8 +200,6 @@ class GraphParser:
         return Batch(columns, offsets, guides, fixed)
 
     def _search(self, batch: Batch, *, k: int, threads: int) -> Found:
-        if threads < 1:
-            raise ConfigError(f"threads must be at least 1, found {threads}")
         task = self._task()
         check_memory(batch.lengths, task, k=k, allowed=self.config.max_memory)
         found = run(task, batch, k=k, threads=threads)
@@ -327,15 +260,5 @@ class GraphParser:
 
     def _tree(self, heads: NDArray[np.int32], labels: NDArray[np.int32], batch: Batch, place: int) -> Tree:
         start, end = int(batch.offsets[place]), int(batch.offsets[place + 1])
-        names = self.grammar.labels.names
-        numbers = labels[start + 1 : end].tolist()
-        tree = Tree(
-            (UNKNOWN_HEAD, *heads[start + 1 : end].tolist()), (UNKNOWN_LABEL, *[names[number] for number in numbers])
-        )
-        if self.grammar.labels.lifted.isdisjoint(numbers):
-            return tree
-        if batch.fixed.shape[1]:
-            # A word whose head was fixed stays there, whatever its label says of having been lifted.
-            pairs = zip(tree.labels, batch.fixed[0, start:end] != UNKNOWN_HEAD, strict=True)
-            tree = Tree(tree.heads, tuple(plain_label(name) if fixed else name for name, fixed in pairs))
-        return deprojectivize(tree)
+        fixed = batch.fixed[0, start:end] if batch.fixed.shape[1] else None
+        return self.grammar.labels.tree(heads[start:end], labels[start:end], fixed)

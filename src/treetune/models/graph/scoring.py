@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +13,7 @@ from treetune.models.graph import _arc_kernels as kernels
 from treetune.models.graph import _kernels as search
 from treetune.models.graph.eisner import make_projective_space, projective_bytes
 from treetune.models.graph.spanning import make_spanning_space, spanning_bytes
+from treetune.models.parsing import run_chunks
 
 # Scores of triples remembered within a sentence, 4 bytes each.
 MEMO = 1 << 20
@@ -78,13 +78,13 @@ def bytes_needed(longest: int, templates: int, options: kernels.Options, *, k: i
     return need
 
 
-def check_memory(lengths: NDArray[np.int64], task: Task, *, k: int, allowed: float) -> None:
-    """Raise DataError, naming the sentence, if one needs more than `allowed` GB."""
+def check_memory(lengths: NDArray[np.int64], task: Task, *, k: int, allowed: float, more: int = 0) -> None:
+    """Raise DataError, naming the sentence, if the longest needs more than `allowed` GB; `more` bytes come on top."""
     if not len(lengths):
         return
     place = int(np.argmax(lengths))
     longest = int(lengths[place])
-    need = bytes_needed(longest, len(task.templates.starts), task.options, k=k)
+    need = bytes_needed(longest, len(task.templates.starts), task.options, k=k) + more
     if need <= allowed * 1e9:
         return
     order = "second" if task.options.second_order else "first"
@@ -167,7 +167,7 @@ def make_work(task: Task, longest: int, *, k: int) -> Work:
 
 
 def run(task: Task, batch: Batch, *, k: int = 1, threads: int = 1) -> Found:
-    """Search all sentences; each thread writes to places of its own, so that their number changes nothing."""
+    """Search all sentences."""
     count, tokens = len(batch.offsets) - 1, int(batch.offsets[-1])
     found = Found(
         heads=np.full((k, tokens), -1, np.int32),
@@ -176,29 +176,20 @@ def run(task: Task, batch: Batch, *, k: int = 1, threads: int = 1) -> Found:
         counts=np.zeros(count, np.int64),
     )
     longest = max(1, int(batch.lengths.max(initial=0)))
-    chunks = iter([(first, min(first + CHUNK, count)) for first in range(0, count, CHUNK)])
 
-    def work() -> None:
+    def make_worker() -> Callable[[int, int], None]:
         space, searching = make_space(task, longest, k=k), make_work(task, longest, k=k)
-        for first, last in _shared(chunks):
+
+        def work(first: int, last: int) -> None:
             kernels.parse_range(
                 task.templates, task.weights, task.options, batch.columns, batch.offsets, batch.guides, task.masks,
                 batch.fixed, first, last, k, space, *searching, found.heads, found.labels, found.scores, found.counts,
             )  # fmt: skip
 
-    if threads == 1 or count <= CHUNK:
-        work()
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            for future in [pool.submit(work) for _ in range(threads)]:
-                future.result()
+        return work
+
+    run_chunks(count, CHUNK, threads, make_worker)
     return found
-
-
-def _shared(chunks: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield what is left of an iterator that several threads draw from (a list iterator is safe to share)."""
-    while (chunk := next(chunks, None)) is not None:
-        yield chunk
 
 
 def collect(

@@ -37,7 +37,12 @@ def default_update(beam: int) -> str:
 
 
 def check_learning(
-    *, learner: str | None, update: str | None, k: int, clip: float | None, cost_augmented: bool
+    *,
+    learner: str | None = None,
+    update: str | None = None,
+    k: int = 5,
+    clip: float | None = None,
+    cost_augmented: bool = False,
 ) -> None:
     """Raise ConfigError for what a transition parser cannot learn by."""
     check_learner(learner, k=k, clip=clip)
@@ -68,10 +73,11 @@ class TransitionLearner:
         update: str | None = None,
         k: int = 5,
         clip: float | None = None,
+        cost_augmented: bool = False,
         explore: float = 0.9,
         seed: int = 0,
     ) -> None:
-        check_learning(learner=learner, update=update, k=k, clip=clip, cost_augmented=False)
+        check_learning(learner=learner, update=update, k=k, clip=clip, cost_augmented=cost_augmented)
         self.learner = learner or PERCEPTRON
         self.update = update or default_update(parser.beam)
         self.k = k

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treetune.corpus.projectivity import deprojectivize, plain_label
-from treetune.corpus.sentence import UNKNOWN_HEAD, UNKNOWN_LABEL, Example, Sentence, Tree
+from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.corpus.wellformed import is_tree
 from treetune.errors import ConfigError, ModelError, unknown_name
 from treetune.features.encoding import COLUMNS, INPUTS, Encoder
@@ -19,6 +17,8 @@ from treetune.features.templates import TemplateSet, load_templates
 from treetune.models.base import Candidate, Learner
 from treetune.models.constraints import encode_fixed
 from treetune.models.labels import LabelTable
+from treetune.models.learners import LearningOptions
+from treetune.models.parsing import TreeParser
 from treetune.models.transition import _kernels as kernels
 from treetune.models.transition.search import Found, Task, make_space, run, unknown_arcs
 from treetune.models.transition.system import STATE_VALUES, compile_templates, label_masks, outputs
@@ -28,7 +28,6 @@ from treetune.weights.store import FrozenWeights
 FAMILY = "transition"
 
 # What may change after training.
-SEARCH_OPTIONS = ("beam",)
 
 # A k-best list is searched with at least this many times k states, since some trees come twice.
 STATES_PER_CANDIDATE = 1.25
@@ -83,75 +82,39 @@ class Grammar:
         return compile_templates(self.template_set, self.encoder.columns)
 
 
-class TransitionParser:
+class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
     """A labelled arc-eager parser; every output is a tree with exactly one root.
 
     Train it with `treetune.train`, or get a trained one from `treetune.load`.
     """
 
     kind: ClassVar[str] = FAMILY
+    search_options: ClassVar[tuple[str, ...]] = ("beam",)
 
     def __init__(self, config: TransitionConfig | None = None, **options: Any) -> None:
-        try:
-            self.config = replace(config or TransitionConfig(), **options)
-        except TypeError:
-            known = ", ".join(TransitionConfig.__dataclass_fields__)
-            raise ConfigError(f"unknown option among {', '.join(options)}; known: {known}") from None
+        super().__init__(config or TransitionConfig(), options)
         # Mistakes in the templates show now, not after a treebank was read.
         compile_templates(load_templates(self.config.features, FAMILY), COLUMNS)
-        self._grammar: Grammar | None = None
-        self._weights: FrozenWeights | None = None
         self._templates: kernels.Templates | None = None
 
     def fit(self, grammar: Grammar, weights: FrozenWeights) -> None:
         """Take over what was learned; trainers call this."""
-        self._grammar, self._weights, self._templates = grammar, weights, grammar.templates()
-
-    @property
-    def is_trained(self) -> bool:
-        """Whether the parser can predict."""
-        return self._weights is not None
+        super().fit(grammar, weights)
+        self._templates = grammar.templates()
 
     @property
     def beam(self) -> int:
         """The number of states kept at each step."""
         return self.config.beam
 
-    def with_options(self, **options: Any) -> Self:
-        """Return a parser with the same weights that searches otherwise: `beam` can change."""
-        for name in options:
-            if name not in SEARCH_OPTIONS:
-                raise unknown_name("search option of transition parsers", name, SEARCH_OPTIONS)
-        other = copy.copy(self)
-        other.config = replace(self.config, **options)
-        return other
-
     def with_beam(self, beam: int) -> Self:
         """Return a parser with the same weights that searches with another beam."""
         return self.with_options(beam=beam)
 
     @property
-    def grammar(self) -> Grammar:
-        """What was learned of the treebank besides weights."""
-        if self._grammar is None:
-            raise ModelError("this parser is not trained yet; run treetune.train on it or load a trained one")
-        return self._grammar
-
-    @property
-    def weights(self) -> FrozenWeights:
-        """The averaged weights."""
-        if self._weights is None:
-            raise ModelError("this parser is not trained yet; run treetune.train on it or load a trained one")
-        return self._weights
-
-    @property
     def labels(self) -> tuple[str, ...]:
         """The labels the parser can give, those for lifted arcs included."""
         return self.grammar.labels.names
-
-    def predict(self, sentence: Sentence, *, constraint: Tree | None = None) -> Tree:
-        """Return the best tree; it has everything that is known in the partial tree `constraint`."""
-        return self.predict_batch([sentence], constraints=None if constraint is None else [constraint])[0]
 
     def predict_batch(
         self, sentences: Sequence[Sentence], *, threads: int = 1, constraints: Sequence[Tree] | None = None
@@ -162,15 +125,11 @@ class TransitionParser:
         """
         task = self._task(self.beam)
         encoded, known = self._encode(sentences, constraints)
-        found = run(task, encoded, known=known, threads=_checked_threads(threads))
+        found = run(task, encoded, known=known, threads=threads)
         return [
             self._tree(found, 0, int(start), int(end), known[0])
             for start, end in zip(encoded.offsets[:-1], encoded.offsets[1:], strict=True)
         ]
-
-    def k_best(self, sentence: Sentence, k: int, *, constraint: Tree | None = None) -> list[Candidate[Tree]]:
-        """Return up to `k` distinct trees, best first, with exact scores; fewer only if there are no more."""
-        return self.k_best_batch([sentence], k, constraints=None if constraint is None else [constraint])[0]
 
     def k_best_batch(
         self,
@@ -196,7 +155,7 @@ class TransitionParser:
                 known=known,
                 k=beam,
                 derivations=True,
-                threads=_checked_threads(threads),
+                threads=threads,
             )
             unfinished = []
             for place, i in enumerate(left):
@@ -250,45 +209,24 @@ class TransitionParser:
         )  # fmt: skip
         return float(total) / self.weights.scale
 
-    def check_learning(
-        self,
-        *,
-        learner: str | None = None,
-        update: str | None = None,
-        k: int = 5,
-        clip: float | None = None,
-        cost_augmented: bool = False,
-    ) -> None:
+    def check_learning(self, **options: Unpack[LearningOptions]) -> None:
         """Raise ConfigError if `learner` would refuse these options."""
         from treetune.models.transition.learner import check_learning
 
-        check_learning(learner=learner, update=update, k=k, clip=clip, cost_augmented=cost_augmented)
+        check_learning(**options)
 
-    def learner(
-        self,
-        treebank: Sequence[Example],
-        *,
-        learner: str | None = None,
-        update: str | None = None,
-        k: int = 5,
-        clip: float | None = None,
-        cost_augmented: bool = False,
-        seed: int = 0,
-    ) -> Learner:
+    def learner(self, treebank: Sequence[Example], *, seed: int = 0, **options: Unpack[LearningOptions]) -> Learner:
         """Return what learns from `treebank`; see `models.transition.learner`."""
         from treetune.models.transition.learner import TransitionLearner
 
-        self.check_learning(learner=learner, update=update, k=k, clip=clip, cost_augmented=cost_augmented)
-        return TransitionLearner(self, treebank, learner=learner, update=update, k=k, clip=clip, seed=seed)
+        return TransitionLearner(self, treebank, seed=seed, **options)
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return (configuration, arrays): all that `from_state` needs."""
         grammar = self.grammar
         config = {
             "options": {**asdict(self.config), "inputs": list(self.config.inputs)},
-            "labels": list(grammar.labels.names),
-            "labels_at_root": list(grammar.labels.at_root),
-            "labels_at_word": list(grammar.labels.at_word),
+            **grammar.labels.state(),
             **grammar.template_set.state(),
             "encoder": grammar.encoder.state(),
             "scale": self.weights.scale,
@@ -302,7 +240,7 @@ class TransitionParser:
         options = config["options"]
         # The templates themselves are in the file, so a set that came from a user's file is not needed again.
         parser.config = TransitionConfig(**{**options, "inputs": tuple(options["inputs"])})
-        labels = LabelTable(tuple(config["labels"]), tuple(config["labels_at_root"]), tuple(config["labels_at_word"]))
+        labels = LabelTable.from_state(config)
         templates = TemplateSet.from_state(config)
         grammar = Grammar(Encoder.from_state(config["encoder"]), labels, templates)
         parser.fit(grammar, FrozenWeights.from_tensors(outputs(labels), config["scale"], tensors))
@@ -322,19 +260,8 @@ class TransitionParser:
         return encoded, encode_fixed(sentences, constraints, labels=self.grammar.labels)
 
     def _tree(self, found: Found, rank: int, start: int, end: int, fixed_heads: NDArray[np.int32]) -> Tree:
-        names = self.grammar.labels.names
-        numbers = found.labels[rank, start + 1 : end].tolist()
-        tree = Tree(
-            (UNKNOWN_HEAD, *found.heads[rank, start + 1 : end].tolist()),
-            (UNKNOWN_LABEL, *[names[number] for number in numbers]),
-        )
-        if self.grammar.labels.lifted.isdisjoint(numbers):
-            return tree
-        # A word whose head was fixed stays there, whatever its label says of having been lifted.
-        is_fixed = fixed_heads[start:end] != UNKNOWN_HEAD
-        pairs = zip(tree.labels, is_fixed, strict=True)
-        kept = tuple(plain_label(name) if fixed else name for name, fixed in pairs)
-        return deprojectivize(Tree(tree.heads, kept))
+        heads, labels = found.heads[rank, start:end], found.labels[rank, start:end]
+        return self.grammar.labels.tree(heads, labels, fixed_heads[start:end])
 
     def _distinct(
         self, found: Found, place: int, offsets: NDArray[np.int64], k: int, fixed_heads: NDArray[np.int32]
@@ -363,9 +290,3 @@ class TransitionParser:
                 "this tree has no arc-eager derivation: expected a projective tree with one root and known labels"
             )
         return actions
-
-
-def _checked_threads(threads: int) -> int:
-    if threads < 1:
-        raise ConfigError(f"threads must be at least 1, found {threads}")
-    return threads

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treetune.models.parsing import run_chunks
 from treetune.models.transition import _kernels as kernels
 from treetune.weights._kernels import Store
 
@@ -106,10 +106,7 @@ def run(
     derivations: bool = False,
     threads: int = 1,
 ) -> Found:
-    """Search all sentences; `known` are fixed heads and labels over all tokens, -1 where unknown.
-
-    Each thread writes to places of its own, so that the result is the same for any number of threads.
-    """
+    """Search all sentences; `known` are fixed heads and labels over all tokens, -1 where unknown."""
     count = len(sentences.offsets) - 1
     tokens = int(sentences.offsets[-1])
     found = Found(
@@ -120,30 +117,21 @@ def run(
         widths=np.zeros(count, np.int32),
     )
     longest = int(np.diff(sentences.offsets).max()) - 1 if count else 0
-    chunks = iter([(first, min(first + CHUNK, count)) for first in range(0, count, CHUNK)])
 
-    def work() -> None:
+    def make_worker() -> Callable[[int, int], None]:
         space, fixed = make_space(task, longest), make_fixed(longest)
-        for first, last in _shared(chunks):
+
+        def work(first: int, last: int) -> None:
             kernels.parse_range(
                 space, fixed, task.templates, task.store, sentences, task.labels, *known, task.root_kinds,
                 task.beam, task.memo, first, last, k, found.heads, found.labels, found.scores, found.actions,
                 found.widths,
             )  # fmt: skip
 
-    if threads == 1 or count <= CHUNK:
-        work()
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            for future in [pool.submit(work) for _ in range(threads)]:
-                future.result()
+        return work
+
+    run_chunks(count, CHUNK, threads, make_worker)
     return found
-
-
-def _shared(chunks: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield what is left of an iterator that several threads draw from (a list iterator is safe to share)."""
-    while (chunk := next(chunks, None)) is not None:
-        yield chunk
 
 
 def unknown_arcs(tokens: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
