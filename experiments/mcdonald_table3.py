@@ -4,7 +4,8 @@
 
 The paper's other parser is that of Collins; here it is the transition parser. Its trees for the training data
 are made by parsers that have not seen the sentence (jackknifing). Expected: the guided parsers are better than
-every single one, also than a transition parser with a wider beam than the guide has.
+every single one: also than the guide, which is the best transition parser we have at that beam, and than one with a
+wider beam.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from runs import Row
 
 TEST = ENGLISH.tests[0]
 MIRA = {"learner": "mira", "k": 5}
-GUIDE = Recipe("transition", {"beam": 8})
+GUIDE = Recipe("transition", {"beam": 8}, MIRA)
 SINGLE = {
-    "transition, beam 8": GUIDE,
+    "transition, beam 8": Recipe("transition", {"beam": 8}),
     "transition, beam 32": Recipe("transition", {"beam": 32}),
+    "transition, beam 8, MIRA": GUIDE,
     "graph, first order": Recipe("graph", {"decoder": "projective"}, MIRA),
     "graph, second order": Recipe("graph2", {"decoder": "projective"}, MIRA),
 }
@@ -55,7 +57,7 @@ def beats_its_parts() -> list[Claim]:
     return [
         higher(guided, alone, TEST, metric)
         for guided in GUIDED
-        for alone in ("transition, beam 8", "graph, second order")
+        for alone in ("transition, beam 8, MIRA", "graph, second order")
         for metric in ("UAS", "LAS", "root", "UCM")
     ]
 

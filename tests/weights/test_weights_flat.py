@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from numba import njit
 
 from treetune.weights import _flat_kernels as kernels
-from treetune.weights.flat import FlatFrozenWeights, FlatLiveWeights, FlatStore
+from treetune.weights._flat_kernels import FlatStore
+from treetune.weights.flat import FlatFrozenWeights, FlatLiveWeights
 
 
 @njit

@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 from graph_scoring_twin import ARC_OUTPUT, ArcTwin, Pair, nearest_sibling
 from graph_twins import Scores
+from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Example
+from treetune.models.graph import _kernels as search
 from treetune.models.graph.eisner import k_best_projective
 from treetune.models.graph.grammar import GraphConfig
 from treetune.models.graph.learner import GraphLearner
-from treetune.models.graph.rearrange import best_rearranged
-from treetune.models.graph.spanning import k_best_spanning
+from treetune.models.graph.spanning import k_best_spanning, make_spanning_space
 
 sys.path.append(str(Path(__file__).parents[2] / "weights"))
 from flat_weights_twin import TwinFlatWeights
@@ -139,10 +140,18 @@ class Lesson:
         elif self.siblings is None:
             found = k_best_spanning(self.scores, k)
         else:
-            assert k == 1
-            best = best_rearranged(self.scores, self.siblings)
-            found = [] if best is None else [best]
+            return self._rearranged([tree.output for tree in k_best_projective(self.scores, k, siblings=self.siblings)])
         return [(tuple(int(head) for head in tree.output), tree.score) for tree in found]
+
+    def _rearranged(self, trees: Sequence[NDArray[np.int32]]) -> list[tuple[Heads, float]]:
+        """Projective trees, each improved by letting arcs cross; of equal ones the first is kept."""
+        space = make_spanning_space(self.n).contraction
+        found: dict[Heads, float] = {}
+        for tree in trees:
+            heads, out = tree.reshape(1, -1).copy(), np.empty(1)
+            search.rearrange(self.scores, self.siblings, space, np.empty((2, self.n + 1), np.int32), heads, out)
+            found.setdefault(tuple(heads[0].tolist()), float(out[0]))
+        return sorted(found.items(), key=lambda one: -one[1])
 
     def _gold_score(self) -> float:
         total = 0.0
@@ -179,7 +188,7 @@ class Lesson:
             right = zip(self.gold, self.gold_labels, strict=True)
             loss = float(sum(arc != gold for arc, gold in zip(arcs, right, strict=True)))
             score = found_score - (loss if self.cost else 0.0)
-            if loss == 0.0 or (learner.learner == "perceptron" and score < gold_score):
+            if loss == 0.0 or (learner.learner == "perceptron" and not self.cost and score < gold_score):
                 continue
             for pair in self._pairs(self.gold, self.gold_labels):
                 margins.add(len(wanted), pair, 1.0)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from graph_scoring_twin import ARC_OUTPUT, ArcTwin
 from graph_twins import Scores, all_trees
 from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.features.encoding import GUIDE_COLUMN, Encoder
+from treetune.learning.trainer import train
 from treetune.models.graph.grammar import GraphConfig, GraphGrammar, GraphWeights, templates_of
 from treetune.models.graph.parser import GraphParser
 from treetune.models.graph.templates import adapted, columns_of
@@ -77,12 +79,12 @@ def random_sentence(draw: random.Random, length: int, *, guided: bool = False, u
 
 
 def random_treebank(
-    seed: int, *, count: int, longest: int = 4, projective: bool = True, labels: str = "dbc"
+    seed: int, *, count: int, longest: int = 4, projective: bool = True, labels: str = "dbc", guided: bool = False
 ) -> list[Example]:
     draw = random.Random(seed)
     examples = []
     for _ in range(count):
-        sentence = random_sentence(draw, draw.randint(1, longest))
+        sentence = random_sentence(draw, draw.randint(1, longest), guided=guided)
         heads = random_heads(draw, len(sentence), projective=projective)[1:]
         names = ["root" if head == 0 else draw.choice(labels) for head in heads]
         examples.append(Example(sentence, Tree.of(heads, names)))
@@ -263,3 +265,18 @@ def _frozen_rows(rows: dict[int, dict[int, int]], labels: int) -> FrozenWeights:
         "weights": np.array([weight for key in keys for weight in rows[key].values()], np.int16),
     }
     return FrozenWeights.from_tensors(labels, LABEL_SCALE, tensors)
+
+
+def trained(treebank: Sequence[Example], *, epochs: int = 2, **options: Any) -> GraphParser:
+    """Return a parser that has learned a treebank."""
+    parser = GraphParser(**{"min_count": 1, **options})
+    for _ in train(parser, treebank, epochs=epochs):
+        pass
+    return parser
+
+
+def refusal(kind: type[Exception], attempt: Callable[[], object]) -> str:
+    """Return the words in which an attempt is refused."""
+    with pytest.raises(kind) as error:
+        attempt()
+    return str(error.value)

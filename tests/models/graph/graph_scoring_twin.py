@@ -83,7 +83,13 @@ class ArcTwin:
         """What a column says at a token or beside it; 0 where there is no word."""
         if token is None:
             return 0
-        there = self.mark(token, shift) if shift in ("<", ">") else token + int(shift or 0)
+        if shift in ("<", ">"):
+            there = self.mark(token, shift)
+        elif shift == "^":
+            assert self.guide is not None
+            there = self.guide[token]
+        else:
+            there = token + int(shift or 0)
         return self.columns[column][there] if there is not None and 0 <= there <= self.n else 0
 
     def of_arc(self, kind: str, value: str, head: int, dependent: int) -> int:
@@ -183,7 +189,7 @@ class ArcTwin:
 @cache
 def split(atom: str) -> tuple[str, str, str]:
     """Return (place, shift, value) of an atom such as ``D-1.t`` or ``H<.w``."""
-    match = re.fullmatch(r"([A-Z][lr]?)([+-]\d|<|>|)\.(\w+)", atom)
+    match = re.fullmatch(r"([A-Z][lr]?)([+-]\d|<|>|\^|)\.(\w+)", atom)
     assert match is not None
     return match[1], match[2], match[3]
 

@@ -43,14 +43,12 @@ def partial_tree(draw: random.Random, n: int, *, projective: bool, known: float)
 
 def respects(tree: Tree, constraint: Tree) -> bool:
     columns = (tree.heads[1:], tree.labels[1:], constraint.heads[1:], constraint.labels[1:])
-    return all(
-        wanted in (-1, head) and name in ("", label) for head, label, wanted, name in zip(*columns, strict=True)
-    )
+    return all(wanted in (-1, head) and name in ("", label) for head, label, wanted, name in zip(*columns, strict=True))
 
 
 @pytest.mark.parametrize("labels", ["joint", "second-stage"])
 @pytest.mark.parametrize(("order", "decoder"), SEARCHES)
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10**6), known=st.sampled_from([0.2, 0.5, 0.9, 1.0]))
 def test_what_is_fixed_is_in_every_tree(order: int, decoder: str, labels: str, seed: int, known: float) -> None:
     draw, twin = random.Random(seed), twin_of(order, decoder, labels)
@@ -67,7 +65,7 @@ def test_what_is_fixed_is_in_every_tree(order: int, decoder: str, labels: str, s
 
 @pytest.mark.parametrize("labels", ["joint", "second-stage"])
 @pytest.mark.parametrize(("order", "decoder"), EXACT)
-@settings(max_examples=15)
+@settings(max_examples=12, deadline=None)
 @given(seed=st.integers(0, 10**6), known=st.sampled_from([0.2, 0.5]))
 def test_the_best_that_fits_by_enumeration(order: int, decoder: str, labels: str, seed: int, known: float) -> None:
     draw, twin = random.Random(seed), twin_of(order, decoder, labels)
@@ -129,7 +127,7 @@ def test_fixed_arcs_that_cross_are_kept_where_arcs_may_cross(k: int) -> None:
         with pytest.raises(DataError) as error:
             twin_of(order, "projective", "second-stage").parser.k_best(sentence, k, constraint=crossing)
         assert str(error.value) == (
-            "sentence 1: the fixed arc from 4 to 2 cannot be in a projective tree with what is fixed for word 3; "
+            "sentence 1: the fixed arc from 3 to 1 cannot be in a projective tree with what is fixed for word 2; "
             "leave one of them open"
         )
 
@@ -166,11 +164,10 @@ def test_what_cannot_be_respected_is_refused(decoder: str, constraint: Tree, mes
 
 
 @pytest.mark.parametrize("decoder", ["projective", "non-projective"])
-def test_a_label_of_the_root_on_another_arc_fits_into_no_tree(decoder: str) -> None:
+def test_a_label_of_the_root_stays_on_another_arc_where_both_are_fixed(decoder: str) -> None:
     parser = twin_of(1, decoder, "second-stage").parser
-    with pytest.raises(DataError) as error:
-        parser.predict(sentences()[2], constraint=Tree.of([-1, 1, -1], ["", "root", ""]))
-    assert str(error.value) == "sentence 1: no tree with one root has all that is fixed; leave something open"
+    tree = parser.predict(sentences()[2], constraint=Tree.of([-1, 1, -1], ["", "root", ""]))
+    assert (tree.heads[2], tree.labels[2]) == (1, "root")
 
 
 def test_one_partial_tree_a_sentence() -> None:

@@ -34,8 +34,9 @@ GUIDES = 3
 KINDS = DISTANCES * GUIDES
 LEFTWARD, RIGHTWARD = KINDS, KINDS + 1
 
-# Shifts that are no distances: to the nearest word on the left or right that is not transparent.
-LEFT_MARK, RIGHT_MARK = -100, 100
+# Shifts that are no distances: to the nearest word on the left or right that is not transparent, and to the head
+# that the guide gave.
+LEFT_MARK, RIGHT_MARK, GUIDE_HEAD = -100, 100, 200
 
 BETWEEN, SIBLING = 0, 1
 NOT_KNOWN = np.float32(np.nan)
@@ -146,7 +147,7 @@ def find_marks(templates, columns, base, n, marks):  # type: ignore[no-untyped-d
 
 
 @lean_part
-def fill_parts(templates, columns, base, n, space):  # type: ignore[no-untyped-def]
+def fill_parts(templates, columns, base, n, guide, space):  # type: ignore[no-untyped-def]
     """Compute the parts of all tokens; token n + 1 stands for "no word"."""
     zero, one = np.uint64(0), np.uint64(1)
     parts = space.parts
@@ -168,6 +169,8 @@ def fill_parts(templates, columns, base, n, space):  # type: ignore[no-untyped-d
                     there = np.int64(space.marks[0, token])
                 elif shift == RIGHT_MARK:
                     there = np.int64(space.marks[1, token])
+                elif shift == GUIDE_HEAD:
+                    there = np.int64(guide[token]) if np.int64(token) <= n else np.int64(-1)
                 else:
                     there = np.int64(token) + shift
                 value = np.uint64(0)
@@ -526,7 +529,7 @@ class Weights(NamedTuple):
 @inner
 def score_sentence(templates, weights, options, columns, base, n, guide, masks, fixed_labels, has_gold, cost, space):  # type: ignore[no-untyped-def]
     """Write the scores of all arcs, labels and siblings of a sentence."""
-    fill_parts(templates, columns, base, n, space)
+    fill_parts(templates, columns, base, n, guide, space)
     score_arcs(templates, weights.arcs, guide, n, space)
     add_between(templates, weights.arcs, n, space)
     size = np.uint64(n + 1)
@@ -545,13 +548,17 @@ def score_sentence(templates, weights, options, columns, base, n, guide, masks, 
 
 @inner
 def forbid_arcs(n, masks, fixed_heads, fixed_labels, space):  # type: ignore[no-untyped-def]
-    """Forbid whatever goes against what is fixed; a fixed label may say where its arc comes from."""
+    """Forbid whatever goes against what is fixed; a fixed label without a head may say where its arc comes from."""
     size = np.uint64(n + 1)
     for dependent in range(np.uint64(1), size):
         head, label = np.int64(fixed_heads[dependent]), np.int64(fixed_labels[dependent])
         for other in range(size):
             allowed = np.uint64(other != np.uint64(0))
-            if (head >= 0 and np.int64(other) != head) or (label >= 0 and not masks[allowed, np.uint64(label)]):
+            if head >= 0:
+                forbidden = np.int64(other) != head
+            else:
+                forbidden = label >= 0 and not masks[allowed, np.uint64(label)]
+            if forbidden:
                 space.scores[other * size + dependent] = -np.inf
 
 
@@ -655,6 +662,9 @@ def parse_range(  # type: ignore[no-untyped-def]
 PERCEPTRON, MIRA, FACTORED = 0, 1, 2
 COUNT, DONE = 0, 1
 
+# A margin that is short by no more than this, the rounding of scores, counts as reached.
+REACHED = 1e-5
+
 # Factored MIRA ends when no margin was short by more than this, or after so many sweeps over all arcs.
 FACTORED_TOLERANCE = 0.01
 FACTORED_SWEEPS = 10
@@ -752,7 +762,7 @@ def collect_siblings(templates, head, dependent, third, space, features, outputs
 @entry
 def collect_tree(templates, options, columns, guide, n, heads, labels, space, features, outputs):  # type: ignore[no-untyped-def]
     """Write all (feature, output) pairs of a tree of the sentence whose tokens are `columns`; return their number."""
-    fill_parts(templates, columns, 0, n, space)
+    fill_parts(templates, columns, 0, n, guide, space)
     find_family(n, heads, space)
     count = np.uint64(0)
     for dependent in range(np.uint64(1), np.uint64(n + 1)):
@@ -786,7 +796,7 @@ def sum_pairs(weights, features, outputs, count):  # type: ignore[no-untyped-def
 @entry
 def score_labels_of(templates, weights, columns, guide, n, masks, heads, dependents, space, scores):  # type: ignore[no-untyped-def]
     """Write the scores of all labels of some arcs, -inf for labels that cannot stand there; for joint labels."""
-    fill_parts(templates, columns, 0, n, space)
+    fill_parts(templates, columns, 0, n, guide, space)
     first, last = np.uint64(templates.bounds[0]), np.uint64(templates.bounds[1])
     for i in range(np.uint64(heads.shape[0])):
         head, dependent = np.uint64(heads[i]), np.uint64(dependents[i])
@@ -883,6 +893,7 @@ def learn_trees(  # type: ignore[no-untyped-def]
             gold_score -= space.label_gaps[dependent]
     rows.clear_margins(margins)
     rivals = 0
+    largest = 0.0
     labels, gold_labels = space.labels, space.gold_labels
     for rank in range(count):
         gather_labels(n, heads[rank], options, space, labels)
@@ -891,8 +902,10 @@ def learn_trees(  # type: ignore[no-untyped-def]
             continue
         score = space.out[rank] - (loss if lesson.cost > 0.0 else 0.0)
         margins.wanted[rivals] = loss - (gold_score - score)
-        if lesson.rule == PERCEPTRON and (rank > 0 or score < gold_score):
+        # The perceptron learns from the best tree only; one found by its cost need not be ahead of gold.
+        if lesson.rule == PERCEPTRON and (rank > 0 or (lesson.cost == 0.0 and score < gold_score)):
             continue
+        largest = max(largest, margins.wanted[rivals])
         add_tree(
             templates, options, guide, n, gold_heads, gold_labels, heads[rank], labels, rivals, 1.0, space, margins
         )  # fmt: skip
@@ -900,7 +913,7 @@ def learn_trees(  # type: ignore[no-untyped-def]
             templates, options, guide, n, heads[rank], labels, gold_heads, gold_labels, rivals, -1.0, space, margins
         )  # fmt: skip
         rivals += 1
-    if rivals == 0:
+    if rivals == 0 or (lesson.rule != PERCEPTRON and largest <= REACHED):
         return 0
     if lesson.rule == PERCEPTRON:
         margins.steps[0] = 1.0
@@ -968,7 +981,7 @@ def learn_arcs(templates, options, lesson, guide, n, space, margins, update):  #
                 missing -= lead_of_gold(margins, space.gold_features, space.gold_outputs, gold_count, space, count)
                 old = space.steps[at]
                 room = margins.used.shape[0] - margins.counters[0]
-                if (missing <= 0.0 and old == 0.0) or room < np.int64(gold_count + count):
+                if (missing <= REACHED and old == 0.0) or room < np.int64(gold_count + count):
                     continue
                 distance = squared_distance(space.gold_features, space.gold_outputs, gold_count, space, count)
                 if distance == 0.0:
@@ -1004,7 +1017,7 @@ def learn_labels(templates, weights, lesson, guide, n, masks, space, update, cou
         if lesson.rule == PERCEPTRON:
             step = 1.0 if missing >= 0.0 else 0.0
         else:
-            step = min(lesson.clip, max(0.0, (missing + 1.0) / (2.0 * np.float64(features))))
+            step = min(lesson.clip, (missing + 1.0) / (2.0 * np.float64(features))) if missing + 1.0 > REACHED else 0.0
         if step == 0.0:
             continue
         for i in range(features):

@@ -14,6 +14,7 @@ from treetune.models.graph.templates import (
     ARC,
     COARSE,
     LABEL,
+    SIBLING,
     adapted,
     columns_of,
     compile_templates,
@@ -96,7 +97,7 @@ class GraphGrammar:
         encoder = Encoder.learn(sentences, inputs=config.inputs, min_count=config.min_count, columns=columns)
         fitting = adapted(templates, encoder.columns, guided=guided)
         kinds = {kind_of_group(name) for name in fitting.names}
-        for kind in (ARC, LABEL):
+        for kind in (ARC, LABEL, SIBLING) if config.order == 2 else (ARC, LABEL):
             if kind not in kinds:
                 raise ConfigError(
                     f"no template of [{kind}] of the feature set {config.features!r} fits the treebank, "

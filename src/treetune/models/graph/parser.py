@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self, TypeAlias, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from treetune.corpus.sentence import UNKNOWN_LABEL, Example, Sentence, Tree
+from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.corpus.wellformed import is_tree
 from treetune.errors import ConfigError, DataError, ModelError
 from treetune.features.encoding import COLUMNS, Encoder, guide_heads
@@ -44,7 +44,7 @@ from treetune.models.parsing import TreeParser
 from treetune.weights.flat import FlatFrozenWeights
 from treetune.weights.store import FrozenWeights
 
-# Score, heads and labels over all tokens of a batch.
+# Score, heads and labels of one sentence.
 Ranked: TypeAlias = tuple[float, NDArray[np.int32], NDArray[np.int32]]
 
 
@@ -107,17 +107,19 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
         """
         if k < 1:
             raise ConfigError(f"k must be at least 1, found {k}")
-        batch = self._encode(sentences, constraints)
-        found = self._search(batch, k=k, threads=threads)
-        lists = []
-        for place in range(len(sentences)):
-            ranked = [
-                (float(found.scores[place, rank]), found.heads[rank], found.labels[rank])
-                for rank in range(int(found.counts[place]))
-            ]
-            if self.config.joint and k > 1:
-                ranked = self._with_other_labels(ranked, batch, place, k)
-            lists.append(self._candidates(ranked, batch, place, k))
+        lists: list[list[Candidate[Tree]]] = [[] for _ in sentences]
+        left, asked = list(range(len(sentences))), k
+        while left:
+            fixed = None if constraints is None else [constraints[place] for place in left]
+            batch = self._encode([sentences[place] for place in left], fixed)
+            found = self._search(batch, k=asked, threads=threads)
+            short = []
+            for place, sentence in enumerate(left):
+                lists[sentence], is_all = self._candidates(found, batch, place, k, asked)
+                # Trees with lifted arcs may be one and the same when the arcs are put back: then there are too few.
+                if len(lists[sentence]) < k and not is_all:
+                    short.append(sentence)
+            left, asked = short, 2 * asked
         return lists
 
     def features(
@@ -203,6 +205,8 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
         task = self._task()
         check_memory(batch.lengths, task, k=k, allowed=self.config.max_memory)
         found = run(task, batch, k=k, threads=threads)
+        if (found.counts < 0).any():
+            raise ModelError("a score of this parser is not a number; its weights are damaged")
         if (found.counts == 0).any():
             place = int(np.flatnonzero(found.counts == 0)[0]) + 1
             raise DataError(f"sentence {place}: no tree with one root has all that is fixed; leave something open")
@@ -229,34 +233,41 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
         if not is_tree(tree.heads) and len(tree):
             raise ModelError("expected a complete tree with one root, found another graph")
         for label in tree.labels[1:]:
-            if label not in ids or label == UNKNOWN_LABEL:
+            if label not in self.labels:
                 raise ModelError(f"the label {label!r} is none of the model's; known: {', '.join(self.labels)}")
         return np.array(tree.heads, np.int32), np.array([ids[label] for label in tree.labels], np.int32)
 
-    def _with_other_labels(self, ranked: list[Ranked], batch: Batch, place: int, k: int) -> list[Ranked]:
-        """Return the k best labelled trees: their heads are among those of the k best trees, best labels given."""
-        start, end = int(batch.offsets[place]), int(batch.offsets[place + 1])
-        everything: list[Ranked] = []
-        for score, heads, labels in ranked:
-            scores = label_scores(self._task(), batch.one(place), heads[start:end])
-            if batch.fixed.shape[1]:
-                keep_fixed(scores, batch.fixed[1, start + 1 : end])
-            for loss, chosen in best_choices(scores, k):
-                other = labels.copy()
-                other[start + 1 : end] = chosen
-                everything.append((score - loss, heads, other))
-        return sorted(everything, key=lambda one: -one[0])[:k]
-
-    def _candidates(self, ranked: list[Ranked], batch: Batch, place: int, k: int) -> list[Candidate[Tree]]:
-        start, end = int(batch.offsets[place]), int(batch.offsets[place + 1])
+    def _candidates(
+        self, found: Found, batch: Batch, place: int, k: int, asked: int
+    ) -> tuple[list[Candidate[Tree]], bool]:
+        """Return up to k different trees of one sentence, and whether there are no others to ask for."""
+        words = slice(int(batch.offsets[place]), int(batch.offsets[place + 1]))
+        fixed = batch.fixed[:, words] if batch.fixed.shape[1] else None
+        ranked = [
+            (float(found.scores[place, rank]), found.heads[rank, words], found.labels[rank, words])
+            for rank in range(int(found.counts[place]))
+        ]
+        if self.config.joint and asked > 1:
+            ranked = self._with_other_labels(ranked, batch.one(place), fixed, asked)
         candidates: dict[Tree, Candidate[Tree]] = {}
         for score, heads, labels in ranked:
-            tree = self._tree(heads, labels, batch, place)
-            # Two trees with lifted arcs may be one and the same when the arcs are put back.
+            tree = self.grammar.labels.tree(heads, labels, None if fixed is None else fixed[0])
             if tree not in candidates and len(candidates) < k:
-                derivation = (*heads[start:end].tolist(), *labels[start:end].tolist())
-                candidates[tree] = Candidate(tree, score, derivation)
-        return list(candidates.values())
+                candidates[tree] = Candidate(tree, score, (*heads.tolist(), *labels.tolist()))
+        return list(candidates.values()), len(ranked) < asked
+
+    def _with_other_labels(
+        self, ranked: list[Ranked], sentence: Batch, fixed: NDArray[np.int32] | None, k: int
+    ) -> list[Ranked]:
+        """Return the k best labelled trees: their heads are among those of the k best trees, best labels given."""
+        everything: list[Ranked] = []
+        for score, heads, _ in ranked:
+            scores = label_scores(self._task(), sentence, heads)
+            if fixed is not None:
+                keep_fixed(scores, fixed[1, 1:])
+            for loss, chosen in best_choices(scores, k):
+                everything.append((score - loss, heads, np.concatenate([[kernels.NO_LABEL], chosen]).astype(np.int32)))
+        return sorted(everything, key=lambda one: -one[0])[:k]
 
     def _tree(self, heads: NDArray[np.int32], labels: NDArray[np.int32], batch: Batch, place: int) -> Tree:
         start, end = int(batch.offsets[place]), int(batch.offsets[place + 1])

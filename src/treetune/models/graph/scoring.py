@@ -68,7 +68,7 @@ class Found:
 def bytes_needed(longest: int, templates: int, options: kernels.Options, *, k: int = 1) -> int:
     """Return the working memory that a sentence of `longest` words takes."""
     size = longest + 2
-    need = 8 * len(kernels.PLACES) * size * templates + 12 * size**2 + 4 * k * size
+    need = 8 * len(kernels.PLACES) * size * templates + 20 * size**2 + 4 * k * size + 4 * MEMO
     if options.second_order:
         need += 8 * size**3
     if options.second_order or not options.crossing:
@@ -88,9 +88,10 @@ def check_memory(lengths: NDArray[np.int64], task: Task, *, k: int, allowed: flo
     if need <= allowed * 1e9:
         return
     order = "second" if task.options.second_order else "first"
+    lists = f" with lists of {k:,} trees" if k > 1 else ""
     raise DataError(
-        f"sentence {place + 1}: it has {longest:,} words, for which a {order}-order graph parser needs "
-        f"{need / 1e9:,.1f} GB of working memory, and {allowed:g} GB are allowed; allow more with max_memory "
+        f"sentence {place + 1}: it has {longest:,} words, for which a {order}-order graph parser{lists} "
+        f"needs {need / 1e9:,.1f} GB of working memory, and {allowed:g} GB are allowed; allow more with max_memory "
         "(--max-memory), split the sentence, or use a transition parser"
     )
 

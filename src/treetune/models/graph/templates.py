@@ -3,10 +3,11 @@
 The first word of a group's name says what its templates are of: ``[arc …]``, ``[label …]``, ``[between …]`` or
 ``[sibling …]``. Places: ``H`` the head, ``D`` the dependent, both with neighbours such as ``H+1`` or ``D-2``;
 ``D<`` and ``D>`` (of the others too) the nearest word to the left or right that is not transparent: whatever is
-no part of a noun phrase, so that ``D<.w`` is often the preposition or conjunction that marks D;
-``B`` a word between; ``S`` the nearest sibling towards the head; for labels given in a second stage also ``G``
-the head's head, ``Dl`` and ``Dr`` the dependent's first and last child. ``A`` is the arc itself: ``A.dir``,
-``A.dist`` (signed, in buckets) and ``A.guided`` (whether the guide has it, has its reverse, or neither).
+no part of a noun phrase, so that ``D<.w`` is often the preposition or conjunction that marks D; ``D^`` the head
+that the guide gave to D; ``B`` a word between; ``S`` the nearest sibling towards the head; for labels given in a
+second stage also ``G`` the head's head, ``Dl`` and ``Dr`` the dependent's first and last child. ``A`` is the arc
+itself: ``A.dir``, ``A.dist`` (signed, in buckets) and ``A.guided`` (whether the guide has it, has its reverse, or
+neither).
 """
 
 from __future__ import annotations
@@ -43,8 +44,10 @@ TRIPLE_VALUES = ("dir",)
 # Coarse tags that a search for the word that marks another sees through.
 TRANSPARENT = ("ADJ", "ADV", "AUX", "DET", "INTJ", "NOUN", "NUM", "PRON", "PROPN", "SYM", "X")
 COARSE = "u"
-_ATOM = re.compile(r"(?P<place>[A-Z][lr]?)(?P<shift>[+-]\d|[<>])?\.(?P<value>\w+)")
+_ATOM = re.compile(r"(?P<place>[A-Z][lr]?)(?P<shift>[+-]\d|[<>^])?\.(?P<value>\w+)")
 _MARKS = {"<": kernels.LEFT_MARK, ">": kernels.RIGHT_MARK}
+_BY_GUIDE = "^"
+_SPECIAL = {**_MARKS, _BY_GUIDE: kernels.GUIDE_HEAD}
 
 
 def kind_of_group(name: str) -> str:
@@ -109,7 +112,8 @@ def looks_at_guides(templates: TemplateSet) -> bool:
 
 
 def _is_guide(atom: str) -> bool:
-    return atom == "A.guided" or atom.partition(".")[2] == GUIDE_COLUMN
+    place, _, value = atom.partition(".")
+    return atom == "A.guided" or value == GUIDE_COLUMN or place.endswith(_BY_GUIDE)
 
 
 def _is_mark(atom: str) -> bool:
@@ -177,7 +181,7 @@ def _checked(atom: str, kind: str, columns: Sequence[str]) -> tuple[str, int, st
     if match is None:
         raise ConfigError(f"feature template atom {atom!r}: expected PLACE.VALUE such as H.w, D-1.t or A.dist")
     place, value = match["place"], match["value"]
-    shift = _MARKS[match["shift"]] if match["shift"] in _MARKS else int(match["shift"] or 0)
+    shift = _SPECIAL[match["shift"]] if match["shift"] in _SPECIAL else int(match["shift"] or 0)
     if place not in PLACES_OF_GROUP[kind]:
         raise unknown_name(f"place in a template of [{kind}]", place, PLACES_OF_GROUP[kind])
     if place == "A":

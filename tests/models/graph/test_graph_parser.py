@@ -1,0 +1,200 @@
+"""Graph parsers as they are used: long sentences, guides, files, seeds, treebanks that lack something."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from graph_samples import TEMPLATES, random_sentence, random_treebank, refusal, trained
+
+from treetune.corpus.guides import with_guides
+from treetune.corpus.sentence import Example, Sentence, Tree
+from treetune.corpus.wellformed import is_tree
+from treetune.errors import ConfigError, DataError, ModelError
+from treetune.learning.trainer import train
+from treetune.models.graph.parser import GraphParser
+from treetune.models.graph.scoring import bytes_needed
+from treetune.storage import load, save
+
+
+def guided(examples: Sequence[Example]) -> list[Example]:
+    sentences = with_guides([example.sentence for example in examples], [example.gold for example in examples])
+    return [replace(example, sentence=sentence) for example, sentence in zip(examples, sentences, strict=True)]
+
+
+@pytest.fixture(scope="module")
+def parser() -> GraphParser:
+    return trained(random_treebank(1, count=15))
+
+
+@pytest.fixture(scope="module")
+def second() -> GraphParser:
+    return trained(random_treebank(1, count=15), order=2)
+
+
+def long_sentence(length: int) -> Sentence:
+    return random_sentence(random.Random(length), length)
+
+
+def test_a_long_sentence_parses_or_is_refused(parser: GraphParser, second: GraphParser) -> None:
+    sentence = long_sentence(2000)
+    assert is_tree(parser.predict(sentence).heads)
+    message = refusal(DataError, lambda: second.predict_batch([Sentence.of(["a"]), sentence]))
+    assert message == (
+        "sentence 2: it has 2,000 words, for which a second-order graph parser needs 64.4 GB of working memory, "
+        "and 2 GB are allowed; allow more with max_memory (--max-memory), split the sentence, or use a transition "
+        "parser"
+    )
+    assert refusal(DataError, lambda: second.k_best(sentence, 2)).startswith("sentence 1: it has 2,000 words")
+    assert refusal(DataError, lambda: parser.with_options(max_memory=0.1).predict(sentence)).startswith(
+        "sentence 1: it has 2,000 words, for which a first-order graph parser needs 0.2 GB of working memory, "
+        "and 0.1 GB are allowed; "
+    )
+
+
+def test_more_memory_lets_a_sentence_through(second: GraphParser) -> None:
+    sentence = long_sentence(300)
+    narrow = second.with_options(max_memory=0.2)
+    assert refusal(DataError, lambda: narrow.predict(sentence)).startswith(
+        "sentence 1: it has 300 words, for which a second-order graph parser needs 0.2 GB of working memory, "
+        "and 0.2 GB are allowed; "
+    )
+    assert is_tree(second.with_options(max_memory=0.3).predict(sentence).heads)
+
+
+def test_training_is_refused_too() -> None:
+    sentence = long_sentence(120)
+    example = Example(sentence, Tree.of(range(120), ["root"] + ["d"] * 119))
+    message = refusal(DataError, lambda: GraphParser(order=2, max_memory=0.01).learner([example]))
+    assert message.startswith("sentence 1: it has 120 words, for which a second-order graph parser with lists of 5 trees ")
+    assert message.endswith(
+        " GB of working memory, and 0.01 GB are allowed; allow more with max_memory (--max-memory), split the "
+        "sentence, or use a transition parser"
+    )
+
+
+def test_memory_grows_with_order_length_and_lists() -> None:
+    first, second = GraphParser().options, GraphParser(order=2).options
+    crossing = GraphParser(decoder="non-projective").options
+    assert bytes_needed(50, 100, first) < bytes_needed(50, 100, first, k=5) < bytes_needed(50, 100, second, k=5)
+    assert bytes_needed(50, 100, first) < bytes_needed(51, 100, first) < bytes_needed(51, 101, first)
+    assert bytes_needed(2000, 150, first) < 1e9
+    assert bytes_needed(2000, 150, crossing) < 1e9
+    assert bytes_needed(50, 100, crossing) < bytes_needed(50, 100, crossing, k=5)
+
+
+def test_guides_missing_and_present(parser: GraphParser) -> None:
+    examples = guided(random_treebank(1, count=12))
+    with_guide = trained(examples, epochs=3)
+    assert with_guide.grammar.is_guided
+    bare = examples[0].sentence.without("guide")
+    for attempt in (
+        lambda: with_guide.predict(bare),
+        lambda: with_guide.k_best(bare, 2),
+        lambda: with_guide.score(bare, examples[0].gold),
+    ):
+        assert refusal(ModelError, attempt) == (
+            "this model was trained with the output of another parser as a guide; "
+            "give it with --guide FILE, in Python with treetune.corpus.with_guides"
+        )
+    # The guides were gold: it learned to copy them.
+    for example in examples:
+        assert with_guide.predict(example.sentence).heads == example.gold.heads
+    # A model without guides does not look at them.
+    sentence = examples[0].sentence
+    assert parser.predict(sentence) == parser.predict(sentence.without("guide"))
+
+
+def test_guides_for_some_or_for_templates_that_do_not_look() -> None:
+    treebank = random_treebank(1, count=3)
+    assert refusal(DataError, lambda: GraphParser().learner([*guided(treebank[:2]), treebank[2]])) == (
+        "sentence 3 of the treebank has no guide, but others have one; give guides to all sentences or to none"
+    )
+    assert refusal(ConfigError, lambda: GraphParser(features="hall2011").learner(guided(treebank))) == (
+        "the treebank has guides, but no template of the feature set 'hall2011' looks at them; "
+        "leave out --guide or take another set"
+    )
+    wrong = replace(treebank[0], sentence=replace(treebank[0].sentence, guide=Tree.of([0] + [1] * 9)))
+    assert refusal(DataError, lambda: GraphParser().learner([wrong])).startswith("expected a guide of ")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"order": 2, "decoder": "non-projective"}, {"labels": "joint", "features": TEMPLATES}, {"guides": True}],
+)
+def test_a_file_keeps_everything(options: dict[str, Any], tmp_path: Path) -> None:
+    treebank = random_treebank(3, count=15, longest=6, projective=False)
+    if options.pop("guides", False):
+        treebank = guided(treebank)
+    before = trained(treebank, **options)
+    save(before, tmp_path / "model")
+    after = load(tmp_path / "model")
+    assert isinstance(after, GraphParser)
+    assert after.config == before.config
+    assert after.labels == before.labels
+    for example in treebank:
+        assert after.predict(example.sentence) == before.predict(example.sentence)
+        assert after.k_best(example.sentence, 4) == before.k_best(example.sentence, 4)
+        assert after.score(example.sentence, before.predict(example.sentence)) == pytest.approx(
+            before.k_best(example.sentence, 1)[0].score
+        )
+    again = load(tmp_path / "model")
+    assert again.state()[0] == before.state()[0]
+    for name, values in before.state()[1].items():
+        assert again.state()[1][name].tobytes() == np.asarray(values).tobytes()
+
+
+def test_the_same_seed_gives_the_same_file_for_any_number_of_threads(tmp_path: Path) -> None:
+    treebank = random_treebank(4, count=40, longest=6)
+    files = []
+    for seed, threads in ((1, 1), (1, 2), (2, 1)):
+        parser = GraphParser(min_count=1)
+        for _ in train(parser, treebank, dev=treebank, epochs=2, seed=seed, threads=threads):
+            pass
+        save(parser, tmp_path / "model")
+        files.append((tmp_path / "model").read_bytes())
+    assert files[0] == files[1] != files[2]
+
+
+@pytest.mark.parametrize("columns", [("upos",), ("xpos",), ("upos", "xpos")])
+@pytest.mark.parametrize("features", ["default", "mcdonald2005", "hall2011"])
+def test_a_treebank_may_lack_tags(columns: tuple[str, ...], features: str) -> None:
+    treebank = [replace(e, sentence=e.sentence.without(*columns)) for e in random_treebank(5, count=15)]
+    parser = trained(treebank, order=2, features=features)
+    assert not {"u", "x"} & set(parser.grammar.encoder.columns) - {name for name in "ux" if f"{name}pos" not in columns}
+    for example in treebank:
+        assert is_tree(parser.predict(example.sentence).heads)
+
+
+def test_lifted_arcs_are_lowered_again() -> None:
+    sentence = Sentence.of(list("abcd"), upos=["A", "B", "C", "D"])
+    crossing = Tree.of([3, 0, 2, 1], ["nsubj", "root", "xcomp", "odd"])
+    parser = trained([Example(sentence, crossing)] * 6, min_lifted=3, epochs=4)
+    assert [label for label in parser.labels if "↑" in label]
+    assert parser.config.decoder == "projective"
+    assert parser.predict(sentence) == crossing
+    candidate = parser.k_best(sentence, 1)[0]
+    assert candidate.output == crossing
+    # Its score is that of the tree that was searched.
+    assert parser.score(sentence, candidate) == pytest.approx(candidate.score)
+    assert not [label for label in trained([Example(sentence, crossing)] * 6, min_lifted=7).labels if "↑" in label]
+    fixed = Tree.of([-1, -1, -1, 3], [""] * 4)
+    assert parser.predict(sentence, constraint=fixed).heads[4] == 3
+
+
+@pytest.mark.parametrize("labels", ["joint", "second-stage"])
+def test_a_treebank_may_have_no_labels(labels: str) -> None:
+    treebank = [replace(example, gold=Tree.of(example.gold.heads[1:])) for example in random_treebank(2, count=10)]
+    parser = trained(treebank, labels=labels)
+    assert parser.labels == ("",)
+    for example in treebank:
+        tree = parser.predict(example.sentence)
+        assert tree.labels == example.gold.labels
+        assert parser.score(example.sentence, tree) == pytest.approx(parser.k_best(example.sentence, 1)[0].score)
+        fixed = parser.predict(example.sentence, constraint=example.gold)
+        assert fixed == example.gold
