@@ -120,10 +120,6 @@ def test_a_guide_of_other_sentences_is_refused(folder: Path) -> None:
             "expected a file or the name of a parser as --guide, found 'transitoin'; "
             "parsers: transition, graph, graph2, stub",
         ),
-        (
-            ("--guide", "stub", "--parser", "transition"),
-            "--guide is an option of graph parsers; the parser is transition",
-        ),
     ],
 )
 def test_wrong_combinations_are_found_before_any_data_is_read(

@@ -62,7 +62,6 @@ def choose_guide(
         if dev_guide is not None:
             raise ConfigError("--dev-guide belongs to a --guide file; give both or none")
         return Guide()
-    recipe.check_kind(["guide"])
     if is_parser:
         if dev_guide is not None:
             raise ConfigError(f"--dev-guide belongs to a --guide file; the {guide} parser parses DEV itself")

@@ -56,7 +56,6 @@ OWNERS = {
     "labels": "graph",
     "max_memory": "graph",
     "cost_augmented": "graph",
-    "guide": "graph",
 }
 # What is for the learner, not for the parser.
 LEARNING = ("learner", "update", "k", "clip", "cost_augmented")
@@ -81,13 +80,9 @@ class Recipe:
             options={name: value for name, value in found.items() if name not in LEARNING},
             learning={name: value for name, value in found.items() if name in LEARNING},
         )
-        recipe.check_kind(found)
+        check_kind(found, parser_kind(recipe.parser), name=recipe.parser)
         recipe.make().check_learning(**recipe.learning)
         return recipe
-
-    def check_kind(self, options: Iterable[str]) -> None:
-        """Raise ConfigError for an option of another kind of parser."""
-        check_kind(options, parser_kind(self.parser), name=self.parser)
 
     def make(self) -> Parser:
         """Return an untrained parser."""

@@ -10,13 +10,14 @@ or two of its atoms.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from treetune.errors import ConfigError, unknown_name
+from treetune.features.encoding import GUIDE_COLUMN
 
 Template = tuple[str, ...]
 
@@ -53,6 +54,18 @@ class TemplateSet:
                 names.append(name)
         return TemplateSet(tuple(groups), tuple(names))
 
+    def without(self, is_absent: Callable[[str], bool]) -> TemplateSet:
+        """Return the templates none of whose atoms is absent."""
+        groups = tuple(
+            tuple(template for template in group if not any(map(is_absent, template))) for group in self.groups
+        )
+        return TemplateSet(groups, self.names)
+
+    @property
+    def looks_at_guides(self) -> bool:
+        """Whether some template looks at the output of another parser."""
+        return any(is_guide(atom) for group in self.groups for template in group for atom in template)
+
     def state(self) -> dict[str, Any]:
         """Return the set as plain JSON values."""
         groups = [[list(template) for template in group] for group in self.groups]
@@ -63,6 +76,21 @@ class TemplateSet:
         """Rebuild a set from `state()`; the first models were kept without the names of groups."""
         groups = tuple(tuple(tuple(template) for template in group) for group in state["templates"])
         return cls(groups, tuple(state.get("template_groups", [""] * len(groups))))
+
+
+def is_guide(atom: str) -> bool:
+    """Whether an atom looks at the output of another parser: its arcs, its labels or the heads it gave."""
+    place, _, value = atom.partition(".")
+    return value in ("guided", GUIDE_COLUMN) or place.endswith("^")
+
+
+def check_guided(templates: TemplateSet, name: str) -> None:
+    """Raise ConfigError unless a set can make use of guides."""
+    if not templates.looks_at_guides:
+        raise ConfigError(
+            f"the treebank has guides, but no template of the feature set {name!r} looks at them; "
+            "leave out --guide or take another set"
+        )
 
 
 def known_sets(family: str) -> list[str]:

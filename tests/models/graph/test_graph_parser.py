@@ -71,7 +71,9 @@ def test_training_is_refused_too() -> None:
     sentence = long_sentence(120)
     example = Example(sentence, Tree.of(range(120), ["root"] + ["d"] * 119))
     message = refusal(DataError, lambda: GraphParser(order=2, max_memory=0.01).learner([example]))
-    assert message.startswith("sentence 1: it has 120 words, for which a second-order graph parser with lists of 5 trees ")
+    assert message.startswith(
+        "sentence 1: it has 120 words, for which a second-order graph parser with lists of 5 trees "
+    )
     assert message.endswith(
         " GB of working memory, and 0.01 GB are allowed; allow more with max_memory (--max-memory), split the "
         "sentence, or use a transition parser"

@@ -13,7 +13,7 @@ from treetune.features.encoding import COLUMNS, FIRST_ID
 from treetune.features.templates import TemplateSet, known_sets, load_templates, parse_templates
 from treetune.models.graph import _arc_kernels as kernels
 from treetune.models.graph.grammar import GraphConfig, templates_of
-from treetune.models.graph.templates import adapted, columns_of, compile_templates, looks_at_guides, needed
+from treetune.models.graph.templates import adapted, columns_of, compile_templates, needed
 
 # Table 1 of McDonald et al. 2005 in its own words; a word stands also for its prefix of five letters.
 UNIGRAMS = """
@@ -160,11 +160,11 @@ TAGGED = ["w", "suffix", "prefix", "shape", "p5", "t", "u", "x"]
 
 def test_without_guides_or_coarse_tags_their_templates_go() -> None:
     whole = load_templates("default", "graph")
-    assert looks_at_guides(whole)
+    assert whole.looks_at_guides
     guided = adapted(whole, [*TAGGED, "g"], guided=True)
     assert {kind: len(t) for kind, t in by_kind(guided).items()} == {kind: len(t) for kind, t in by_kind(whole).items()}
     plain = adapted(whole, TAGGED, guided=False)
-    assert not looks_at_guides(plain)
+    assert not plain.looks_at_guides
     assert "arc guide" not in plain.names
     assert not [atom for atom in every_atom(plain) if atom.endswith((".g", ".guided"))]
     assert len(plain) == len([t for t in all_templates(whole) if not {"A.guided", "D.g"} & set(t)])
@@ -180,7 +180,7 @@ def test_without_guides_or_coarse_tags_their_templates_go() -> None:
 
 def test_what_the_guide_gave_as_head_is_a_guide() -> None:
     found = parse_templates(["[arc]", "H.w D^.t", "H.w D.w", "[label]", "D.w"], source="here")
-    assert looks_at_guides(found)
+    assert found.looks_at_guides
     assert columns_of(found) == ["t", "w"]
     assert adapted(found, ["t", "w"], guided=True) == found
     assert adapted(found, ["t", "w"], guided=False).groups == ((("H.w", "D.w"),), (("D.w",),))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from transition_samples import (
@@ -18,7 +19,9 @@ from transition_samples import (
 )
 from transition_twin import beam_search
 
+from treetune.corpus.guides import with_guides
 from treetune.corpus.sentence import Sentence, Tree
+from treetune.errors import ModelError
 from treetune.models.base import Candidate
 from treetune.models.labels import LabelTable
 from treetune.models.transition import search
@@ -71,6 +74,30 @@ def test_the_sets_of_the_package_have_the_features_of_the_twin(features: str) ->
     for sentence in sentences[:4]:
         best = twin.parser.k_best(sentence, 3)
         assert best == distinct(twin_candidates(twin, sentence, 8))[:3]
+
+
+def test_a_guide_is_seen_as_the_twin_sees_it() -> None:
+    draw = random.Random(5)
+    plain = random_sentences(14)
+    guides = [
+        Tree.of(
+            [draw.choice([*range(word), *range(word + 1, len(sentence) + 1)]) for word in range(1, len(sentence) + 1)],
+            [draw.choice(["nsubj", "obj", "root"]) for _ in sentence.words],
+        )
+        for sentence in plain
+    ]
+    sentences = with_guides(plain, guides)
+    twin = Twin(random_parser(sentences, labels=FEW_LABELS, seed=14, features="default"))
+    assert twin.parser.grammar.is_guided
+    changed = 0
+    for sentence in sentences:
+        best = twin.parser.k_best(sentence, 3)
+        assert best == distinct(twin_candidates(twin, sentence, 8))[:3]
+        backwards = replace(sentence, guide=Tree.of([0, *range(1, len(sentence))], ["root"] * len(sentence)))
+        changed += len(sentence) > 0 and twin.parser.k_best(backwards, 1)[0].score != best[0].score
+    assert changed
+    with pytest.raises(ModelError, match=r"^this model was trained with the output of another parser as a guide; "):
+        twin.parser.predict(plain[0])
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -16,8 +16,8 @@ from transition_twin import Rules, Scorer, State, state_features
 
 from treetune.corpus.projectivity import is_projective
 from treetune.corpus.sentence import Sentence, Tree
-from treetune.features.encoding import Encoder
-from treetune.features.templates import load_templates
+from treetune.features.encoding import GUIDE_COLUMN, USUAL_COLUMNS, Encoder
+from treetune.features.templates import is_guide, load_templates
 from treetune.models.labels import LabelTable
 from treetune.models.transition.parser import Grammar, TransitionParser
 from treetune.models.transition.system import STATE_VALUES, outputs
@@ -95,8 +95,9 @@ def templates_of(grammar: Grammar) -> list[tuple[str, ...]]:
 
 
 def columns_of(grammar: Grammar, sentence: Sentence) -> dict[str, Sequence[int]]:
-    encoded, _ = grammar.encoder.encode([sentence])
-    return dict(zip(grammar.encoder.columns, encoded.tolist(), strict=True))
+    encoded = grammar.encode([sentence]).columns
+    names = [*grammar.encoder.columns, *(["guide heads"] if grammar.is_guided else [])]
+    return dict(zip(names, encoded.tolist(), strict=True))
 
 
 def random_parser(
@@ -104,9 +105,12 @@ def random_parser(
 ) -> TransitionParser:
     """Return a parser with small random weights for what random walks through the sentences meet."""
     draw = random.Random(seed)
-    encoder = Encoder.learn(sentences, min_count=1)
-    templates = load_templates(features, "transition").adapt(encoder.columns, STATE_VALUES)
-    grammar = Grammar(encoder, labels, templates)
+    guided = any(sentence.guide is not None for sentence in sentences)
+    columns = (*USUAL_COLUMNS, *([GUIDE_COLUMN] if guided else []))
+    encoder = Encoder.learn(sentences, min_count=1, columns=columns)
+    templates = load_templates(features, "transition")
+    templates = templates if guided else templates.without(is_guide)
+    grammar = Grammar(encoder, labels, templates.adapt(encoder.columns, STATE_VALUES), guided)
     met: set[int] = set()
     for sentence in sentences:
         met |= _walk(grammar, sentence, draw)

@@ -194,9 +194,25 @@ def places(state: State) -> dict[str, int | None]:
     return found
 
 
+def guided_relation(state: State, top: int | None, heads: Sequence[int]) -> int:
+    """What the guide says of the top of the stack and the front of the buffer; the root is the end of the sentence."""
+    front, end = state.front, state.n + 1
+    of_top = of_front = 0
+    if top is not None:
+        head = heads[top] or end
+        of_top = 1 if head == front else 2 if head > front else 3 if head < top else 4
+    if front != end:
+        head = heads[front] or end
+        inner = top if top is not None else 0
+        of_front = 1 if head == top else 3 if head > front else 2 if head < inner else 4
+    return 1 + 5 * of_top + of_front
+
+
 def atom_value(atom: str, state: State, at: dict[str, int | None], columns: dict[str, Sequence[int]]) -> int:
     place, _, value = atom.partition(".")
     word = at.get(place)
+    if value == "guided":
+        return guided_relation(state, word, columns["guide heads"])
     if word is None:
         return 0
     left, right = state.children(word)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.errors import ConfigError, unknown_name
 from treetune.features.encoding import GUIDE_COLUMN, INPUTS, Encoder
-from treetune.features.templates import TemplateSet, load_templates
+from treetune.features.templates import TemplateSet, check_guided, load_templates
 from treetune.models.graph import _arc_kernels as kernels
 from treetune.models.graph.templates import (
     ARC,
@@ -19,7 +19,6 @@ from treetune.models.graph.templates import (
     columns_of,
     compile_templates,
     kind_of_group,
-    looks_at_guides,
     needed,
 )
 from treetune.models.labels import LabelTable
@@ -87,11 +86,8 @@ class GraphGrammar:
         """Collect words, tags and labels, and adapt the templates to the columns that are there."""
         templates = templates_of(config)
         guided = any(sentence.guide is not None for sentence in sentences)
-        if guided and not looks_at_guides(templates):
-            raise ConfigError(
-                f"the treebank has guides, but no template of the feature set {config.features!r} looks at them; "
-                "leave out --guide or take another set"
-            )
+        if guided:
+            check_guided(templates, config.features)
         # The column of guides is asked for in any case: it is where a treebank with too few guides is refused.
         columns = columns_of(templates) + ([GUIDE_COLUMN] if guided else [])
         encoder = Encoder.learn(sentences, inputs=config.inputs, min_count=config.min_count, columns=columns)

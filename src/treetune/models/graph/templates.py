@@ -19,8 +19,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from treetune.errors import ConfigError, unknown_name
-from treetune.features.encoding import FIRST_ID, GUIDE_COLUMN
-from treetune.features.templates import Template, TemplateSet
+from treetune.features.encoding import FIRST_ID
+from treetune.features.templates import Template, TemplateSet, is_guide
 from treetune.models.graph import _arc_kernels as kernels
 
 ARC, LABEL, BETWEEN, SIBLING = "arc", "label", "between", "sibling"
@@ -46,8 +46,7 @@ TRANSPARENT = ("ADJ", "ADV", "AUX", "DET", "INTJ", "NOUN", "NUM", "PRON", "PROPN
 COARSE = "u"
 _ATOM = re.compile(r"(?P<place>[A-Z][lr]?)(?P<shift>[+-]\d|[<>^])?\.(?P<value>\w+)")
 _MARKS = {"<": kernels.LEFT_MARK, ">": kernels.RIGHT_MARK}
-_BY_GUIDE = "^"
-_SPECIAL = {**_MARKS, _BY_GUIDE: kernels.GUIDE_HEAD}
+_SPECIAL = {**_MARKS, "^": kernels.GUIDE_HEAD}
 
 
 def kind_of_group(name: str) -> str:
@@ -88,15 +87,16 @@ def adapted(templates: TemplateSet, columns: Sequence[str], *, guided: bool) -> 
     of the others, atoms of absent columns are dropped, kind by kind.
     """
 
-    def fits(atom: str) -> bool:
-        return (guided or not _is_guide(atom)) and (COARSE in columns or not _is_mark(atom))
+    def is_absent(atom: str) -> bool:
+        return (not guided and is_guide(atom)) or (COARSE not in columns and _is_mark(atom))
 
+    fitting = templates.without(is_absent)
     groups: list[tuple[Template, ...]] = []
     names: list[str] = []
     for kind in PLACES_OF_GROUP:
         of_kind = [
-            (tuple(template for template in group if all(map(fits, template))), name)
-            for group, name in zip(templates.groups, templates.names, strict=True)
+            (group, name)
+            for group, name in zip(fitting.groups, fitting.names, strict=True)
             if kind_of_group(name) == kind
         ]
         kept = TemplateSet(tuple(group for group, _ in of_kind), tuple(name for _, name in of_kind))
@@ -104,16 +104,6 @@ def adapted(templates: TemplateSet, columns: Sequence[str], *, guided: bool) -> 
         groups += kept.groups
         names += kept.names
     return TemplateSet(tuple(groups), tuple(names))
-
-
-def looks_at_guides(templates: TemplateSet) -> bool:
-    """Whether some template looks at the output of another parser."""
-    return any(_is_guide(atom) for group in templates.groups for template in group for atom in template)
-
-
-def _is_guide(atom: str) -> bool:
-    place, _, value = atom.partition(".")
-    return atom == "A.guided" or value == GUIDE_COLUMN or place.endswith(_BY_GUIDE)
 
 
 def _is_mark(atom: str) -> bool:

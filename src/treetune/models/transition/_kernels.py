@@ -50,7 +50,7 @@ ADDRESSES = (
     *("S0l", "S0ll", "S0r", "S0rr", "N0l", "N0ll", "S1l", "S1r"),
 )
 # Values of a place that are no column of the corpus; numbered below zero.
-A_LABEL, A_LEFT_COUNT, A_RIGHT_COUNT, A_LEFT_SET, A_RIGHT_SET, A_DISTANCE = -1, -2, -3, -4, -5, -6
+A_LABEL, A_LEFT_COUNT, A_RIGHT_COUNT, A_LEFT_SET, A_RIGHT_SET, A_DISTANCE, A_GUIDED = -1, -2, -3, -4, -5, -6, -7
 
 NO_WORD = -1
 NO_LABEL = -1
@@ -426,6 +426,38 @@ def read_parts(space, state, templates):  # type: ignore[no-untyped-def]
 
 
 @inner
+def guided_relation(columns, base, top, front):  # type: ignore[no-untyped-def]
+    """Return what the guide says of the top of the stack and the first word of the buffer, as one number.
+
+    Of each: its head is the other one, farther out on the other's side (the root counts as the end of the
+    sentence), on its own side, or between the two. The guide's heads are the last row of the columns.
+    """
+    heads = np.uint64(columns.shape[0] - 1)
+    of_top, of_front = np.int64(0), np.int64(0)
+    if top != NO_WORD:
+        head = np.int64(columns[heads, np.uint64(base + top)])
+        if head == front:
+            of_top = np.int64(1)
+        elif head == 0 or (front != 0 and head > front):
+            of_top = np.int64(2)
+        elif head < top:
+            of_top = np.int64(3)
+        else:
+            of_top = np.int64(4)
+    if front != 0:
+        head = np.int64(columns[heads, np.uint64(base + front)])
+        if head == top:
+            of_front = np.int64(1)
+        elif head == 0 or head > front:
+            of_front = np.int64(3)
+        elif top != NO_WORD and head < top:
+            of_front = np.int64(2)
+        else:
+            of_front = np.int64(4)
+    return np.int64(1) + np.int64(5) * of_top + of_front
+
+
+@inner
 def fill_atoms(space, state, templates, columns, base, group):  # type: ignore[no-untyped-def]
     """Hash the values of the atoms (address, column) of a group, each with its own seed."""
     words, labels, atoms = space.words, space.labels, space.atoms
@@ -452,6 +484,8 @@ def fill_atoms(space, state, templates, columns, base, group):  # type: ignore[n
         elif column == A_DISTANCE:
             if words[0] != NO_WORD:
                 value = min(np.int64(front - words[0]), np.int64(10))
+        elif column == A_GUIDED:
+            value = guided_relation(columns, base, words[0], words[3])
         elif column == A_LEFT_COUNT:
             value = front_count if place == np.uint64(3) else left_count
         elif column == A_LEFT_SET:

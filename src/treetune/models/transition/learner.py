@@ -91,7 +91,7 @@ class TransitionLearner:
         self.explore = explore
         self.seed = seed
         self._templates = self.grammar.templates()
-        self._sentences = kernels.Sentences(*self.grammar.encoder.encode(sentences))
+        self._sentences = self.grammar.encode(sentences)
         self._longest = max(len(sentence) for sentence in sentences)
         self._encode_gold(trees)
         self._make_space()

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.corpus.wellformed import is_tree
 from treetune.errors import ConfigError, ModelError, unknown_name
-from treetune.features.encoding import COLUMNS, INPUTS, Encoder
-from treetune.features.templates import TemplateSet, load_templates
+from treetune.features.encoding import COLUMNS, GUIDE_COLUMN, INPUTS, USUAL_COLUMNS, Encoder, guide_heads
+from treetune.features.templates import TemplateSet, check_guided, is_guide, load_templates
 from treetune.models.base import Candidate, Learner
 from treetune.models.constraints import encode_fixed
 from treetune.models.labels import LabelTable
@@ -64,22 +64,37 @@ class Grammar:
     encoder: Encoder
     labels: LabelTable
     template_set: TemplateSet
+    is_guided: bool = False
 
     @classmethod
     def learn(cls, sentences: Sequence[Sentence], trees: Sequence[Tree], config: TransitionConfig) -> Grammar:
         """Collect words, tags and labels, and adapt the templates to the columns that are there."""
-        encoder = Encoder.learn(sentences, inputs=config.inputs, min_count=config.min_count)
-        template_set = load_templates(config.features, FAMILY).adapt(encoder.columns, STATE_VALUES)
+        guided = any(sentence.guide is not None for sentence in sentences)
+        columns = (*USUAL_COLUMNS, *([GUIDE_COLUMN] if guided else []))
+        encoder = Encoder.learn(sentences, inputs=config.inputs, min_count=config.min_count, columns=columns)
+        templates = load_templates(config.features, FAMILY)
+        if guided:
+            check_guided(templates, config.features)
+        else:
+            templates = templates.without(is_guide)
+        template_set = templates.adapt(encoder.columns, STATE_VALUES)
         if not template_set.groups:
             raise ConfigError(
                 f"no template of the feature set {config.features!r} fits the treebank, "
                 f"which has only the columns {', '.join(encoder.columns)}"
             )
-        return cls(encoder, LabelTable.learn(trees), template_set)
+        return cls(encoder, LabelTable.learn(trees), template_set, guided)
 
     def templates(self) -> kernels.Templates:
         """Return the templates as the kernels read them."""
         return compile_templates(self.template_set, self.encoder.columns)
+
+    def encode(self, sentences: Sequence[Sentence]) -> kernels.Sentences:
+        """Return sentences as the kernels read them: the last of the columns are the guide's heads, if there is one."""
+        columns, offsets = self.encoder.encode(sentences)
+        if self.is_guided:
+            columns = np.vstack([columns, guide_heads(sentences)])
+        return kernels.Sentences(columns, offsets)
 
 
 class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
@@ -229,6 +244,7 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
             **grammar.labels.state(),
             **grammar.template_set.state(),
             "encoder": grammar.encoder.state(),
+            "guided": grammar.is_guided,
             "scale": self.weights.scale,
         }
         return config, self.weights.tensors()
@@ -242,7 +258,8 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
         parser.config = TransitionConfig(**{**options, "inputs": tuple(options["inputs"])})
         labels = LabelTable.from_state(config)
         templates = TemplateSet.from_state(config)
-        grammar = Grammar(Encoder.from_state(config["encoder"]), labels, templates)
+        # The first models were kept without a word on guides.
+        grammar = Grammar(Encoder.from_state(config["encoder"]), labels, templates, config.get("guided", False))
         parser.fit(grammar, FrozenWeights.from_tensors(outputs(labels), config["scale"], tensors))
         return parser
 
@@ -254,7 +271,7 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
     def _encode(
         self, sentences: Sequence[Sentence], constraints: Sequence[Tree] | None
     ) -> tuple[kernels.Sentences, tuple[NDArray[np.int32], NDArray[np.int32]]]:
-        encoded = kernels.Sentences(*self.grammar.encoder.encode(sentences))
+        encoded = self.grammar.encode(sentences)
         if constraints is None:
             return encoded, unknown_arcs(int(encoded.offsets[-1]))
         return encoded, encode_fixed(sentences, constraints, labels=self.grammar.labels)

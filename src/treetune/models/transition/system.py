@@ -20,9 +20,17 @@ STATE_VALUES = {
     "sl": kernels.A_LEFT_SET,
     "sr": kernels.A_RIGHT_SET,
     "dist": kernels.A_DISTANCE,
+    "guided": kernels.A_GUIDED,
 }
 # Values that only some places have.
-PLACES_OF_VALUE = {"vl": ("S0", "N0"), "sl": ("S0", "N0"), "vr": ("S0",), "sr": ("S0",), "dist": ("S0",)}
+PLACES_OF_VALUE = {
+    "vl": ("S0", "N0"),
+    "sl": ("S0", "N0"),
+    "vr": ("S0",),
+    "sr": ("S0",),
+    "dist": ("S0",),
+    "guided": ("S0",),
+}
 
 PARTS_OF_TOP = {
     kernels.A_LEFT_COUNT: kernels.PART_LEFT_COUNT,
@@ -94,7 +102,7 @@ def _parts(place: int, value: int) -> list[int]:
     top, front = kernels.ADDRESSES.index("S0"), kernels.ADDRESSES.index("N0")
     if value == kernels.A_LABEL:
         return [kernels.PART_LABELS + place]
-    if value == kernels.A_DISTANCE:
+    if value in (kernels.A_DISTANCE, kernels.A_GUIDED):
         return [top, front]
     if place == front and value in PARTS_OF_FRONT:
         return [PARTS_OF_FRONT[value]]
