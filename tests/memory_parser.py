@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from treetune.corpus.projectivity import is_projective
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ConfigError, DataError, ModelError
 from treetune.models.base import Candidate
-from treetune.models.learners import check_learner
+from treetune.models.learners import LearningOptions, check_learner
 
 Memory = dict[tuple[str, ...], Tree]
 
@@ -67,6 +67,10 @@ class MemoryParser:
     @property
     def is_trained(self) -> bool:
         return self.memory is not None
+
+    @property
+    def is_guided(self) -> bool:
+        return True
 
     def with_options(self, **options: Any) -> Self:
         for name in options:
@@ -118,16 +122,8 @@ class MemoryParser:
     def score(self, sentence: Sentence, output: Tree | Candidate[Tree]) -> float:
         return float(self.features(sentence, output)[0].sum())
 
-    def check_learning(
-        self,
-        *,
-        learner: str | None = None,
-        update: str | None = None,
-        k: int = 5,
-        clip: float | None = None,
-        cost_augmented: bool = False,
-    ) -> None:
-        check_learner(learner, k=k, clip=clip)
+    def check_learning(self, **options: Unpack[LearningOptions]) -> None:
+        check_learner(options.get("learner"), k=options.get("k", 5), clip=options.get("clip"))
 
     def learner(
         self,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import DataError, unknown_name
 from treetune.models.base import Candidate
 from treetune.models.kinds import MODELS
-from treetune.models.learners import check_learner
+from treetune.models.learners import LearningOptions, check_learner
 
 OPTIONS = ("beam", "features", "inputs", "decoder", "labels", "max_memory")
 SEARCH_OPTIONS = ("beam",)
@@ -68,6 +68,10 @@ class StubParser:
     @property
     def is_trained(self) -> bool:
         return self.weights is not None
+
+    @property
+    def is_guided(self) -> bool:
+        return True
 
     def with_options(self, **options: Any) -> Self:
         for name in options:
@@ -119,16 +123,8 @@ class StubParser:
     def score(self, sentence: Sentence, output: Tree | Candidate[Tree]) -> float:
         return 0.0
 
-    def check_learning(
-        self,
-        *,
-        learner: str | None = None,
-        update: str | None = None,
-        k: int = 5,
-        clip: float | None = None,
-        cost_augmented: bool = False,
-    ) -> None:
-        check_learner(learner, k=k, clip=clip)
+    def check_learning(self, **options: Unpack[LearningOptions]) -> None:
+        check_learner(options.get("learner"), k=options.get("k", 5), clip=options.get("clip"))
 
     def learner(
         self,

@@ -179,6 +179,10 @@ def test_search_options(folder: Path) -> None:
         (("--beam", 4), "--beam is an option of transition parsers; the parser is graph"),
         (("--decoder", "projectiv"), "unknown decoder 'projectiv'; known: non-projective, projective"),
         (("--max-memory", 0), "max_memory must be a number of GB above 0, found 0"),
+        (
+            ("--guide", folder / "test.conllu"),
+            f"{folder / 'graph'} was trained without a guide and would not look at --guide; leave it out",
+        ),
     ):
         result = run(*parse, *options)
         assert result.code == 2

@@ -25,7 +25,8 @@ def fill(margins, candidates, who, features, outputs, amounts):  # type: ignore[
     kernels.clear_margins(margins)
     for i in range(who.shape[0]):
         if who[i] == GOLD:
-            kernels.add_gold_difference(margins, candidates, features[i], outputs[i], amounts[i])
+            for candidate in range(candidates):
+                kernels.add_difference(margins, candidate, features[i], outputs[i], amounts[i])
         else:
             kernels.add_difference(margins, who[i], features[i], outputs[i], amounts[i])
     kernels.fill_gram(margins, candidates)

@@ -71,6 +71,8 @@ def parse(
         if guide == source == STANDARD_STREAM:
             raise ConfigError("only one of IN and --guide can be read from stdin")
     parser = load(model)
+    if guide is not None and not parser.is_guided:
+        raise ConfigError(f"{model} was trained without a guide and would not look at --guide; leave it out")
     search = given({"beam": beam, "decoder": decoder, "max_memory": max_memory})
     check_kind(search, parser.kind, name=parser.kind)
     parser = parser.with_options(**search)

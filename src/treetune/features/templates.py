@@ -9,6 +9,7 @@ or two of its atoms.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -76,6 +77,11 @@ class TemplateSet:
         """Rebuild a set from `state()`; the first models were kept without the names of groups."""
         groups = tuple(tuple(tuple(template) for template in group) for group in state["templates"])
         return cls(groups, tuple(state.get("template_groups", [""] * len(groups))))
+
+
+def seed_of(name: str) -> int:
+    """Return the number that stands for a template or an atom in features, the same in every model."""
+    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")
 
 
 def is_guide(atom: str) -> bool:

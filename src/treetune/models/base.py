@@ -76,6 +76,11 @@ class Model(Protocol[Output]):
         """Whether the model can predict."""
         ...
 
+    @property
+    def is_guided(self) -> bool:
+        """Whether the trained model looks at the trees of another parser (`Sentence.guide`)."""
+        ...
+
     def with_options(self, **options: Any) -> Self:
         """Return a model with the same weights that searches otherwise; only options of the search can change."""
         ...

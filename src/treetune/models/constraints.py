@@ -32,9 +32,7 @@ def encode_fixed(
         try:
             tree_heads, tree_labels = _known(sentence, tree, ids)
             _add_root_by_label(tree_heads, tree_labels, only_root)
-            _check_cycles_and_roots(tree_heads)
-            if not crossing:
-                _check_projective(tree_heads)
+            check_feasible(tree_heads, crossing=crossing)
             _check_root(tree_heads, tree_labels, never_root, crossing=crossing)
         except DataError as error:
             raise DataError(f"{name_sentence(place, sentence)}: {error.problem}") from None
@@ -65,10 +63,14 @@ def _add_root_by_label(heads: list[int], labels: list[int], only_root: NDArray[n
             heads[word] = 0
 
 
-def check_feasible(heads: Sequence[int]) -> None:
-    """Raise DataError unless some projective tree with one root has all known heads (-1 unknown)."""
+def check_feasible(heads: Sequence[int], *, crossing: bool = False) -> None:
+    """Raise DataError unless some tree with one root, projective unless arcs may cross, has all known heads.
+
+    Unknown heads are -1.
+    """
     _check_cycles_and_roots(heads)
-    _check_projective(heads)
+    if not crossing:
+        _check_projective(heads)
 
 
 def _check_cycles_and_roots(heads: Sequence[int]) -> None:

@@ -41,6 +41,11 @@ class GuidedParser:
         """Whether both parsers can predict."""
         return self.guide.is_trained and self.main.is_trained
 
+    @property
+    def is_guided(self) -> bool:
+        """Whether guides are looked at: a sentence may come with its own."""
+        return True
+
     def with_options(self, **options: Any) -> GuidedParser:
         """Return a parser with the same weights whose main parser searches otherwise."""
         return GuidedParser(self.guide, self.main.with_options(**options))

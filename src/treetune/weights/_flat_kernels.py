@@ -41,12 +41,6 @@ class FlatAverages(NamedTuple):
 
 
 @inner
-def prefetch_key(keys, feature):  # type: ignore[no-untyped-def]
-    """Bring the place where the search for a feature starts into the cache."""
-    prefetch(keys, home_slot(keys, feature))
-
-
-@inner
 def find_entry(keys, mask, feature):  # type: ignore[no-untyped-def]
     """Return the place of a feature, or NOWHERE."""
     key = ((feature >> KEY_SHIFT) | np.uint64(1)) & mask

@@ -430,14 +430,6 @@ def add_difference(margins, candidate, feature, output, amount):  # type: ignore
 
 
 @inner
-def add_gold_difference(margins, candidates, feature, output, amount):  # type: ignore[no-untyped-def]
-    """Add the same to the differences to candidates 0 to `candidates` - 1: gold has it, whoever the rival."""
-    slot = pair_slot(margins, feature, output)
-    for candidate in range(np.uint64(candidates)):
-        margins.counts[slot, candidate] += np.float32(amount)
-
-
-@inner
 def difference_of(margins, candidate, feature, output):  # type: ignore[no-untyped-def]
     """Return the count of a (feature, output) pair in the difference to one candidate; 0 if it has none."""
     keys = margins.keys

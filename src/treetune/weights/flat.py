@@ -10,14 +10,10 @@ from numpy.typing import NDArray
 
 from treetune.weights import _flat_kernels as kernels
 from treetune.weights._flat_kernels import FlatAverages, FlatStore
+from treetune.weights.store import LARGEST_INT16, table_size
 
-LARGEST_INT16 = 32767
 ALL_BITS = np.array([2**64 - 1], np.uint64)
 LOWER_BITS = np.array([2**32 - 1], np.uint64)
-
-
-def _table_size(entries: int) -> int:
-    return 1 << max(10, int(np.ceil(np.log2(max(1, entries) / kernels.FULLEST))))
 
 
 class FlatLiveWeights:
@@ -42,7 +38,7 @@ class FlatLiveWeights:
         needed = len(self) + changes
         if needed <= kernels.FULLEST * len(self.store.keys):
             return
-        size = max(_table_size(needed), 2 * len(self.store.keys))
+        size = max(table_size(needed, kernels.FULLEST), 2 * len(self.store.keys))
         old, sums = self.store, self.averages.values
         keys = np.zeros(size, np.uint64)
         values = np.zeros(size, np.float32)
@@ -96,7 +92,7 @@ class FlatFrozenWeights:
     @cached_property
     def store(self) -> FlatStore:
         """The table as kernels read it, built when first needed."""
-        size = _table_size(len(self._keys))
+        size = table_size(len(self._keys), kernels.FULLEST)
         keys, values = np.zeros(size, np.uint32), np.zeros(size, np.int16)
         kernels.place_entries(self._keys, self._weights, keys, values, LOWER_BITS[0])
         return FlatStore(keys, values, LOWER_BITS)

@@ -15,9 +15,9 @@ from treetune.weights._kernels import Averages, Margins, Store
 LARGEST_INT16 = 32767
 
 
-def _table_size(entries: int) -> int:
+def table_size(entries: int, fullest: float = kernels.FULLEST) -> int:
     """Return the power of two that holds `entries` without being too full."""
-    return 1 << max(10, int(np.ceil(np.log2(max(1, entries) / kernels.FULLEST))))
+    return 1 << max(10, int(np.ceil(np.log2(max(1, entries) / fullest))))
 
 
 class LiveWeights:
@@ -55,7 +55,7 @@ class LiveWeights:
         counters = self.averages.counters
         store, averages = self.store, self.averages
         if counters[kernels.ROWS] + changes > kernels.FULLEST * store.table.shape[0]:
-            size = _table_size(int(counters[kernels.ROWS]) + changes)
+            size = table_size(int(counters[kernels.ROWS]) + changes)
             table = np.zeros(max(size, 2 * store.table.shape[0]), np.uint64)
             kernels.rehash(store.table, table)
             self.store = store._replace(table=table)
@@ -138,7 +138,7 @@ class FrozenWeights:
         short = counts[~dense].astype(np.int64)
         width = -(-self.outputs // 8) * 8
         store = Store(
-            table=np.zeros(_table_size(len(keys)), np.uint64),
+            table=np.zeros(table_size(len(keys)), np.uint64),
             outputs=np.zeros(1 + int(short.sum()) + len(short), np.uint16),
             weights=np.zeros(1 + int(short.sum()) + len(short), np.int16),
             dense=np.zeros((max(1, int(dense.sum())), width), np.int16),

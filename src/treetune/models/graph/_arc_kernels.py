@@ -693,7 +693,6 @@ class Lesson(NamedTuple):
     k: int
     clip: float
     cost: float
-    label_loss: float
 
 
 @inner
@@ -841,14 +840,12 @@ def add_tree(  # type: ignore[no-untyped-def]
 
 
 @inner
-def count_wrong(n, heads, labels, space, label_loss):  # type: ignore[no-untyped-def]
-    """Return the loss of a tree: 1 for a wrong head, `label_loss` for a wrong label of a right head."""
+def count_wrong(n, heads, labels, space):  # type: ignore[no-untyped-def]
+    """Return the loss of a tree: the number of words with a wrong head or label."""
     loss = 0.0
     for dependent in range(np.uint64(1), np.uint64(n + 1)):
-        if heads[dependent] != space.gold_heads[dependent]:
+        if heads[dependent] != space.gold_heads[dependent] or labels[dependent] != space.gold_labels[dependent]:
             loss += 1.0
-        elif labels[dependent] != space.gold_labels[dependent]:
-            loss += label_loss
     return loss
 
 
@@ -897,7 +894,7 @@ def learn_trees(  # type: ignore[no-untyped-def]
     labels, gold_labels = space.labels, space.gold_labels
     for rank in range(count):
         gather_labels(n, heads[rank], options, space, labels)
-        loss = count_wrong(n, heads[rank], labels, space, lesson.label_loss)
+        loss = count_wrong(n, heads[rank], labels, space)
         if loss == 0.0:
             continue
         score = space.out[rank] - (loss if lesson.cost > 0.0 else 0.0)

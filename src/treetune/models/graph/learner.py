@@ -94,7 +94,7 @@ class GraphLearner:
         self._work = make_work(self._task, longest, k=self.k)
         self._margins = make_margins(room, self.k)
         self._lesson = kernels.Lesson(
-            rule=RULES[self.learner], k=self.k, clip=self.clip, cost=float(self.cost_augmented), label_loss=1.0
+            rule=RULES[self.learner], k=self.k, clip=self.clip, cost=float(self.cost_augmented)
         )
         # Labels of a second stage are changed beside the trees.
         room += 2 * longest * int(templates.bounds[1] - templates.bounds[0])

@@ -75,6 +75,11 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
         return kernels.Options(config.order == 2, config.decoder == NON_PROJECTIVE, config.joint)
 
     @property
+    def is_guided(self) -> bool:
+        """Whether the parser was trained with the trees of another one, and needs them."""
+        return self.grammar.is_guided
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """The labels the parser can give, those for lifted arcs included."""
         return self.grammar.labels.names

@@ -12,7 +12,6 @@ neither).
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Sequence
 
@@ -20,7 +19,7 @@ import numpy as np
 
 from treetune.errors import ConfigError, unknown_name
 from treetune.features.encoding import FIRST_ID
-from treetune.features.templates import Template, TemplateSet, is_guide
+from treetune.features.templates import Template, TemplateSet, is_guide, seed_of
 from treetune.models.graph import _arc_kernels as kernels
 
 ARC, LABEL, BETWEEN, SIBLING = "arc", "label", "between", "sibling"
@@ -135,13 +134,13 @@ def compile_templates(
     starts, atoms = [0], []
     extra = np.zeros((kernels.KINDS + 2, len(ordered)), np.uint64)
     for number, (kind, template) in enumerate(ordered):
-        extra[:, number] = _seed(f"{kind} {' '.join(template)}")
+        extra[:, number] = seed_of(f"{kind} {' '.join(template)}")
         for atom in template:
             place, shift, value = _checked(atom, kind, columns)
             if place == "A":
-                extra[:, number] += _of_arc(value, _seed(atom))
+                extra[:, number] += _of_arc(value, seed_of(atom))
             else:
-                atoms.append((PLACES[place], shift, list(columns).index(value), _seed(atom)))
+                atoms.append((PLACES[place], shift, list(columns).index(value), seed_of(atom)))
         starts.append(len(atoms))
     places, shifts, numbers, seeds = zip(*atoms, strict=True) if atoms else ((), (), (), ())
     firsts, lasts, kinds = zip(*triples, strict=True) if triples else ((), (), ())
@@ -202,7 +201,3 @@ def _mix(value: int) -> int:
     value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & bits
     value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & bits
     return value ^ (value >> 31)
-
-
-def _seed(name: str) -> int:
-    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")

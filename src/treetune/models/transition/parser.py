@@ -127,6 +127,11 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
         return self.with_options(beam=beam)
 
     @property
+    def is_guided(self) -> bool:
+        """Whether the parser was trained with the trees of another one, and needs them."""
+        return self.grammar.is_guided
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """The labels the parser can give, those for lifted arcs included."""
         return self.grammar.labels.names

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 from collections.abc import Sequence
 
 import numpy as np
 
 from treetune.errors import ConfigError, unknown_name
-from treetune.features.templates import TemplateSet
+from treetune.features.templates import TemplateSet, seed_of
 from treetune.models.labels import LabelTable
 from treetune.models.transition import _kernels as kernels
 
@@ -71,7 +70,7 @@ def compile_templates(templates: TemplateSet, columns: Sequence[str]) -> kernels
                 if number not in used:
                     used.append(number)
             starts.append(len(template_atoms))
-            seeds.append(_seed(" ".join(template)))
+            seeds.append(seed_of(" ".join(template)))
         group_starts.append(len(seeds))
         group_atoms.extend(used)
         group_atom_starts.append(len(group_atoms))
@@ -83,7 +82,7 @@ def compile_templates(templates: TemplateSet, columns: Sequence[str]) -> kernels
     return kernels.Templates(
         atom_address=np.array([place for place, _ in places], np.int32),
         atom_column=np.array([value for _, value in places], np.int32),
-        atom_seed=np.array([_seed(atom) for atom in atoms], np.uint64),
+        atom_seed=np.array([seed_of(atom) for atom in atoms], np.uint64),
         starts=np.array(starts, np.int32),
         atoms=np.array(template_atoms, np.int32),
         seeds=np.array(seeds, np.uint64),
@@ -93,7 +92,7 @@ def compile_templates(templates: TemplateSet, columns: Sequence[str]) -> kernels
         group_atoms=np.array([*group_atoms, *range(len(atoms))], np.int32),
         group_part_starts=np.array(group_part_starts, np.int32),
         group_parts=np.array(group_parts, np.int32),
-        part_seed=np.array([_seed(f"part {number}") | 1 for number in range(kernels.PARTS)], np.uint64),
+        part_seed=np.array([seed_of(f"part {number}") | 1 for number in range(kernels.PARTS)], np.uint64),
     )
 
 
@@ -110,10 +109,6 @@ def _parts(place: int, value: int) -> list[int]:
         return [PARTS_OF_TOP[value]]
     # The words further ahead follow from the first.
     return [front if kernels.ADDRESSES[place].startswith("N") and kernels.ADDRESSES[place][1:].isdigit() else place]
-
-
-def _seed(name: str) -> int:
-    return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")
 
 
 def _place_and_value(atom: str, columns: Sequence[str]) -> tuple[int, int]:
