@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -26,7 +26,8 @@ ORIGIN = ("commit", "dirty", "date", "versions", "machine")
 class Experiment:
     """The rows of a table, the pairs (better, worse) of them that are tested, and what is expected.
 
-    `name` is that of the script and of its result file, `title` that of its section in the docs.
+    `name` is that of the script and of its result file, `title` that of its section in the docs. `shown` are the
+    scores of its table, by their heads; by default those of most tables.
     """
 
     name: str
@@ -34,6 +35,8 @@ class Experiment:
     rows: tuple[Row, ...]
     pairs: tuple[tuple[str, str], ...]
     claims: tuple[Claim, ...]
+    epochs: int = EPOCHS
+    shown: Mapping[str, str] | None = None
 
 
 class Session:
@@ -46,10 +49,10 @@ class Session:
         self.folder = data
         self.seeds = range(seeds)
         self.limits = QUICK if quick else Limits()
-        self.epochs = QUICK_EPOCHS if quick else EPOCHS
+        self.epochs = QUICK_EPOCHS if quick else experiment.epochs
         self.rows = tuple(map(_quick, experiment.rows)) if quick else experiment.rows
         self.file = ResultFile(out or default_file(experiment.name, quick=quick), experiment.name)
-        self._data: dict[str, Data] = {}
+        self._data: dict[tuple[object, ...], Data] = {}
 
     def run(self, *, only: str = "", fresh: bool = False) -> None:
         """Make the runs that are not stored, all rows of the first seed first, and write what they say."""
@@ -81,6 +84,7 @@ class Session:
             **{key: valid[-1][key] for key in ORIGIN},
             "commits": sorted({run["commit"] for run in valid}),
             "settings": {"epochs": self.epochs, "quick": self.limits == QUICK, "seeds": list(self.seeds)},
+            **({"shown": dict(self.experiment.shown)} if self.experiment.shown else {}),
             "rows": [{"name": row.name, "corpus": row.corpus.name, **results.summary(row.name)} for row in finished],
             "comparisons": self._comparisons(results),
             "pattern": [claim.judge(results) for claim in self.experiment.claims],
@@ -89,9 +93,10 @@ class Session:
 
     def data(self, corpus: Corpus) -> Data:
         """Return the examples of a corpus, read once."""
-        if corpus.name not in self._data:
-            self._data[corpus.name] = corpus.read(self.folder, self.limits)
-        return self._data[corpus.name]
+        key = (corpus.name, corpus.train, corpus.most)
+        if key not in self._data:
+            self._data[key] = corpus.read(self.folder, self.limits)
+        return self._data[key]
 
     def _wanted(self, only: str) -> list[Row]:
         # "k = 1" is also in the name of "k = 10".
@@ -102,7 +107,7 @@ class Session:
             raise SystemExit(f"no row has {only!r} in its name; the rows are: {names}")
         for row in rows:
             for path in row.corpus.missing(self.folder):
-                raise SystemExit(f"{path} is missing; name the folder that holds ud/ with --data")
+                raise SystemExit(f"{path} is missing; name the folder that holds {row.corpus.folder}/ with --data")
         return rows
 
     def _settings(self, row: Row, seed: int) -> Record:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,26 +26,36 @@ QUICK = Limits(train=300, dev=100, test=200)
 
 @dataclass(frozen=True)
 class Data:
-    """The examples of one corpus; `tests` by the name of their file."""
+    """The examples of one corpus; `tests` and `others`, for further objectives, by the name of their file."""
 
     train: list[Example]
     dev: list[Example]
     tests: dict[str, list[Example]]
+    others: dict[str, list[Example]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Names of files in ``ud/``, and the options that all parsers for them are given."""
+    """Names of files in a folder, ``ud/`` or another, and the options that all parsers for them are given.
+
+    Without `dev` the last epoch counts. `others` are files for objectives besides the treebank. `most` is how many
+    sentences of the training files are used, None is all.
+    """
 
     name: str
     train: tuple[str, ...]
-    dev: str
+    dev: str | None
     tests: tuple[str, ...]
     options: Mapping[str, Any]
+    folder: str = "ud"
+    others: tuple[str, ...] = ()
+    most: int | None = None
 
     def files(self, folder: Path) -> dict[str, Path]:
         """Return where each file should be, by its name."""
-        return {name: folder / "ud" / f"{name}.conllu" for name in (*self.train, self.dev, *self.tests)}
+        dev = () if self.dev is None else (self.dev,)
+        names = (*self.train, *dev, *self.tests, *self.others)
+        return {name: folder / self.folder / f"{name}.conllu" for name in names}
 
     def missing(self, folder: Path) -> list[Path]:
         """Return the files that are not there."""
@@ -58,10 +68,12 @@ class Corpus:
         def part(name: str, limit: int | None) -> list[Example]:
             return list(itertools.islice(treetune.read_trees(files[name]), limit))
 
+        train = self.most if limits.train is None else limits.train
         return Data(
-            train=[example for name in self.train for example in part(name, limits.train)],
-            dev=part(self.dev, limits.dev),
+            train=[example for name in self.train for example in part(name, train)],
+            dev=[] if self.dev is None else part(self.dev, limits.dev),
             tests={name: part(name, limits.test) for name in self.tests},
+            others={name: part(name, limits.train) for name in self.others},
         )
 
 

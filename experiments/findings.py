@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 import outcomes
 from runs import Record
 from treetune import Example
@@ -48,6 +50,8 @@ class Results:
 
     def values(self, row: str, test: str, metric: str) -> list[float]:
         """Return a score of each seed."""
+        if metric in outcomes.DERIVED:
+            return [100 * scores[metric] for scores in self.scores(row, test).values()]
         found = [run["tests"][test][metric] for run in self.runs(row)]
         if None in found:
             raise NotMeasuredError(f"nothing to count for {metric} in {test}")
@@ -64,15 +68,21 @@ class Results:
     def summary(self, row: str) -> Record:
         """Return mean and standard deviation of all that was measured of a row."""
         runs = self.runs(row)
-        chosen = [max(run["epochs"], key=lambda epoch: float(epoch["LAS"])) for run in runs]
+        chosen = [max(run["epochs"], key=lambda epoch: float(epoch["LAS"])) for run in runs if run["epochs"]]
+        dev = {metric: spread([epoch[metric] for epoch in chosen]) for metric in ("UAS", "LAS") if chosen}
         tests = {
-            test: {metric: spread([run["tests"][test][metric] for run in runs]) for metric in SUMMARISED}
+            test: {
+                **{metric: spread([run["tests"][test][metric] for run in runs]) for metric in SUMMARISED},
+                **{metric: spread(self.values(row, test, metric)) for metric in outcomes.DERIVED},
+                **({"cost": spread(self.values(row, test, "cost"))} if "cost" in runs[0]["tests"][test] else {}),
+            }
             for test in runs[0]["tests"]
         }
         return {
             "seeds": [run["settings"]["seed"] for run in runs],
             "cpu_seconds": spread([run["cpu_seconds"] for run in runs]),
-            "dev": {metric: spread([epoch[metric] for epoch in chosen]) for metric in ("UAS", "LAS")},
+            # Without dev data no epoch was chosen.
+            "dev": dev or None,
             "tests": tests,
         }
 
@@ -92,7 +102,9 @@ class Results:
         if not seeds:
             raise NotMeasuredError(f"{better!r} and {worse!r} have no seed in common")
         by_seed = [mcnemar(first[seed].right("UAS"), second[seed].right("UAS")) for seed in seeds]
-        tested = paired_bootstraps(_together(first, seeds), _together(second, seeds), outcomes.METRICS)
+        tested = paired_bootstraps(
+            _together(first, seeds), _together(second, seeds), (*outcomes.METRICS, *outcomes.DERIVED)
+        )
         return {
             "better": better,
             "worse": worse,
@@ -111,6 +123,17 @@ class Results:
                 "pooled": _split(mcnemar(_pooled(first, seeds), _pooled(second, seeds))),
             },
         }
+
+    def compare_costs(self, better: str, worse: str, test: str) -> Record:
+        """Test the mean cost of one row against another: the paired bootstrap over sentences, all seeds together."""
+        first, second = (
+            np.mean([run["tests"][test]["costs"] for run in self.runs(row)], axis=0) for row in (worse, better)
+        )
+        difference = second - first
+        draw = np.random.default_rng(0)
+        sampled = np.array([draw.choice(difference, len(difference)).mean() for _ in range(10_000)])
+        extreme = np.abs(sampled - difference.mean()) >= abs(difference.mean())
+        return {"difference": float(difference.mean()), "p_value": float((1 + extreme.sum()) / (1 + len(sampled)))}
 
 
 def spread(values: Sequence[float | None]) -> Record:
@@ -185,3 +208,13 @@ def significantly_higher(better: str, worse: str, test: str, metric: str) -> Cla
         return found["score"] > 0 and found["p_value"] < SIGNIFICANT, found
 
     return Claim(f"{test}: {better} has a significantly higher {metric} than {worse} (bootstrap, p < 0.05)", check)
+
+
+def significantly_cheaper(better: str, worse: str, test: str) -> Claim:
+    """Claim that the trees of one row cost less by the loss of both, significantly by the paired bootstrap."""
+
+    def check(results: Results) -> Verdict:
+        found = results.compare_costs(better, worse, test)
+        return found["difference"] < 0 and found["p_value"] < SIGNIFICANT, found
+
+    return Claim(f"{test}: {better} costs significantly less than {worse} (bootstrap, p < 0.05)", check)

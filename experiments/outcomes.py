@@ -6,12 +6,16 @@ import base64
 import zlib
 from collections.abc import Sequence
 
-from treetune import Example
+from treetune import Example, Tree
 from treetune.evaluate import Counts, Scores
 from treetune.evaluate.scores import LABELLED, RIGHT_HEAD, RIGHT_LABEL
 
+RIGHT_ARC = LABELLED | RIGHT_HEAD | RIGHT_LABEL
+
 METRICS = ("UAS", "LAS", "root", "UCM", "LCM")
-"""What survives the way to text and back."""
+"""What is kept of every run."""
+DERIVED = ("UALS", "LALS", "UALS_mean", "LALS_mean")
+"""What can be told from what was right of each word, together with gold."""
 
 
 def pack(scores: Scores) -> dict[str, str]:
@@ -21,20 +25,21 @@ def pack(scores: Scores) -> dict[str, str]:
 
 
 def unpack(packed: dict[str, str], gold: Sequence[Example]) -> Scores:
-    """Return scores that agree with the packed ones on all `METRICS`, counts by label and length left out."""
+    """Return scores that agree with the packed ones on all `METRICS` and those `DERIVED`; others are left out."""
     words, roots = _from_text(packed["words"]), _from_text(packed["roots"])
     per_sentence, start = [], 0
     for example, root in zip(gold, roots, strict=True):
         end = start + len(example.sentence)
-        per_sentence.append(_counts(words[start:end], root))
+        per_sentence.append(_counts(words[start:end], root, example.gold))
         start = end
     return Scores(tuple(per_sentence), words, by_label={}, by_length={}, punct=True, subtypes=True)
 
 
-def _counts(words: bytes, root: int) -> Counts:
+def _counts(words: bytes, root: int, gold: Tree) -> Counts:
+    lengths = [abs(word - head) for word, head in enumerate(gold.heads)][1:]
     labelled = [bits for bits in words if bits & LABELLED]
     heads = sum(bool(bits & RIGHT_HEAD) for bits in words)
-    arcs = sum(bits & (RIGHT_HEAD | RIGHT_LABEL) == RIGHT_HEAD | RIGHT_LABEL for bits in labelled)
+    arcs = sum(map(_is_right, labelled))
     return Counts(
         sentences=1,
         words=len(words),
@@ -47,7 +52,15 @@ def _counts(words: bytes, root: int) -> Counts:
         complete_heads=int(heads == len(words)),
         labelled_sentences=int(bool(labelled)),
         complete_arcs=int(heads == len(words) and arcs == len(labelled)),
+        length=sum(lengths),
+        right_length=sum(length for bits, length in zip(words, lengths, strict=True) if bits & RIGHT_HEAD),
+        labelled_length=sum(length for bits, length in zip(words, lengths, strict=True) if bits & LABELLED),
+        right_labelled_length=sum(length for bits, length in zip(words, lengths, strict=True) if _is_right(bits)),
     )
+
+
+def _is_right(bits: int) -> bool:
+    return bits & RIGHT_ARC == RIGHT_ARC
 
 
 def _to_text(content: bytes) -> str:

@@ -2,18 +2,54 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any, cast
 
 import treetune
 from corpora import Data
+from supervision import keep
+from treetune import Objective
 from treetune.build import make_parser
 from treetune.learning.jackknife import TrainOptions
 from treetune.learning.progress import Progress
 from treetune.learning.stacking import train_guided
+from treetune.losses import Loss, make_loss
 from treetune.models.base import Parser
+
+HERE = Path(__file__).resolve().parent
+
+
+def loss_of(settings: Mapping[str, Any]) -> Loss[Any, Any]:
+    """Return the loss of a name and options; in commands, {here} stands for the folder of this file."""
+    options = {name: value for name, value in settings.items() if name != "name"}
+    if "command" in options:
+        options["command"] = [word.format(here=HERE, python=sys.executable) for word in options["command"]]
+    return make_loss(settings["name"], **options)
+
+
+@dataclass(frozen=True)
+class Extra:
+    """An objective besides the treebank.
+
+    `file` is one of the corpus (of `others` or `train`), of whose trees `known` is told (see `supervision`). `loss` is
+    a name and options as in experiment files, `options` are those of `treetune.Objective`.
+    """
+
+    file: str
+    known: str | int
+    loss: Mapping[str, Any]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def make(self, data: Data) -> Objective:
+        """Return the objective."""
+        examples = data.others.get(self.file, data.train)
+        return Objective(
+            keep(examples, self.known), loss_of(self.loss), name=f"{self.loss['name']} on {self.file}", **self.options
+        )
 
 
 @dataclass(frozen=True)
@@ -22,7 +58,8 @@ class Recipe:
 
     `parser` is a name of `treetune.build.PARSERS`, `options` are those of its class, `learning` those of
     `treetune.train`. With a `guide` the parser sees the trees of another one; for the training data they are
-    made by jackknifing with `folds` parts.
+    made by jackknifing with `folds` parts. `extras` are objectives besides the treebank, `passes` how often as many
+    epochs as usual are made.
     """
 
     parser: str
@@ -30,6 +67,19 @@ class Recipe:
     learning: Mapping[str, Any] = field(default_factory=dict)
     guide: Recipe | None = None
     folds: int = 10
+    extras: tuple[Extra, ...] = ()
+    passes: int = 1
+
+    def settings(self) -> dict[str, Any]:
+        """Return all of it; what came later is left out where it has no part, so that older runs are recognised."""
+        found = asdict(self)
+        if not self.extras:
+            del found["extras"]
+        if self.passes == 1:
+            del found["passes"]
+        if self.guide is not None:
+            found["guide"] = self.guide.settings()
+        return found
 
     def make(self, options: Mapping[str, Any]) -> Parser:
         """Return the untrained parser; `options` of the corpus hold where the recipe has none."""
@@ -39,15 +89,20 @@ class Recipe:
 
 @dataclass
 class Training:
-    """What is noted while a parser is trained: its scores on dev after every epoch, and how it learns."""
+    """What is noted while a parser is trained: its scores on dev after every epoch, what its objectives did, and how
+    it learns."""
 
     say: Callable[[str], None]
     epochs: list[dict[str, float]] = field(default_factory=list)
     learner: dict[str, Any] = field(default_factory=dict)
+    tallies: list[list[dict[str, Any]]] = field(default_factory=list)
 
     def note(self, progress: Progress) -> None:
         """Take in one report."""
         self.learner = dict(progress.settings)
+        if progress.is_epoch_end and len(progress.objectives) > 1:
+            self.tallies.append([asdict(tally) for tally in progress.objectives])
+            self.say(f"  epoch {progress.epoch} of {progress.epochs}: {progress.objectives[1:]}")
         if progress.dev is not None:
             self.epochs.append({"UAS": 100 * progress.dev.uas, "LAS": 100 * progress.dev.las})
             self.say(f"  epoch {progress.epoch} of {progress.epochs}: dev LAS {self.epochs[-1]['LAS']:.2f}")
@@ -57,7 +112,15 @@ class Training:
         if recipe.guide is not None:
             return self._train_guided(recipe, recipe.guide, data, options=options, epochs=epochs, seed=seed)
         parser = recipe.make(options)
-        reports = treetune.train(parser, data.train, dev=data.dev, epochs=epochs, seed=seed, **recipe.learning)
+        reports = treetune.train(
+            parser,
+            data.train,
+            objectives=[extra.make(data) for extra in recipe.extras],
+            dev=data.dev,
+            epochs=epochs * recipe.passes,
+            seed=seed,
+            **recipe.learning,
+        )
         for progress in reports:
             self.note(progress)
         return parser

@@ -7,7 +7,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -17,7 +17,7 @@ from typing import Any
 import measuring
 import outcomes
 from corpora import Corpus, Data, Limits
-from recipes import Recipe, Training
+from recipes import Recipe, Training, loss_of
 from treetune import Example
 from treetune.corpus.projectivity import is_projective
 from treetune.evaluate import evaluate
@@ -31,16 +31,17 @@ _WARM_UP = 30
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a table: a parser on a corpus."""
+    """One line of a table: a parser on a corpus; `loss`, if given, is measured on the tests too."""
 
     name: str
     corpus: Corpus
     recipe: Recipe
+    loss: Mapping[str, Any] | None = None
 
     def settings(self, *, data: Path, epochs: int, limits: Limits, seed: int) -> Record:
         """Return all that decides the outcome of a run but the code, the contents of files included."""
         found = {
-            "recipe": asdict(self.recipe),
+            "recipe": self.recipe.settings(),
             "options": dict(self.corpus.options),
             "epochs": epochs,
             "limits": asdict(limits),
@@ -50,6 +51,12 @@ class Row:
             "tests": list(self.corpus.tests),
             "data": {name: _digest(path, path.stat().st_mtime_ns) for name, path in self.corpus.files(data).items()},
         }
+        if self.loss is not None:
+            found["loss"] = dict(self.loss)
+        if self.corpus.others:
+            found["others"] = list(self.corpus.others)
+        if self.corpus.most is not None:
+            found["most"] = self.corpus.most
         # As it will come back from a file, so that the two compare equal.
         stored: Record = json.loads(json.dumps(found))
         return stored
@@ -72,16 +79,19 @@ def run(row: Row, data: Data, *, epochs: int, seed: int) -> Record:
         "cpu_seconds": seconds,
         "learner": training.learner,
         "epochs": training.epochs,
-        "tests": {name: score(parser, gold) for name, gold in data.tests.items()},
+        **({"tallies": training.tallies} if training.tallies else {}),
+        "tests": {name: {**score(parser, gold), **costs(row, parser, gold)} for name, gold in data.tests.items()},
     }
 
 
 def warm_up(row: Row, data: Data) -> None:
     """Train on next to nothing, so that no run is charged for compiling."""
-    little = replace(data, train=data.train[:_WARM_UP], dev=data.dev[:_WARM_UP])
-    recipe = replace(row.recipe, folds=2)
+    others = {name: examples[:_WARM_UP] for name, examples in data.others.items()}
+    little = replace(data, train=data.train[:_WARM_UP], dev=data.dev[:_WARM_UP], others=others)
+    extras = tuple(replace(extra, options={**extra.options, "start": 1}) for extra in row.recipe.extras)
+    recipe = replace(row.recipe, folds=2, extras=extras, passes=1)
     parser = Training(lambda _: None).train(recipe, little, options=row.corpus.options, epochs=1, seed=0)
-    parser.predict_batch([example.sentence for example in little.dev])
+    parser.predict_batch([example.sentence for example in little.train])
 
 
 def score(parser: Parser, gold: Sequence[Example]) -> Record:
@@ -101,6 +111,18 @@ def score(parser: Parser, gold: Sequence[Example]) -> Record:
         "words_per_cpu_second": sum(map(len, sentences)) / seconds,
         "outcomes": outcomes.pack(scores),
     }
+
+
+def costs(row: Row, parser: Parser, gold: Sequence[Example]) -> Record:
+    """Return what the trees of a parser cost by the loss of the row, per cent: the mean, and each sentence."""
+    if row.loss is None:
+        return {}
+    loss = loss_of(row.loss)
+    trees = parser.predict_batch([example.sentence for example in gold])
+    pairs = zip(gold, trees, strict=True)
+    found = [100 * loss.costs(example.sentence, [tree], example.gold)[0] for example, tree in pairs]
+    loss.close()
+    return {"cost": sum(found) / len(found), "costs": [round(one, 3) for one in found]}
 
 
 def percent(score: float) -> float | None:

@@ -36,12 +36,14 @@ def spread(summary: Record, *, decimals: int = 2, per: float = 1.0) -> str:
 
 def score_table(record: Record, test: str) -> str:
     """Return the rows that were tested on one file."""
-    header = ("parser", *SCORES, "dev LAS", "training (CPU-min)", "words per CPU-s")
+    shown = record.get("shown", SCORES)
+    has_dev = any(row["dev"] for row in record["rows"])
+    header = ("parser", *shown, *(["dev LAS"] if has_dev else []), "training (CPU-min)", "words per CPU-s")
     rows = [
         (
             row["name"],
-            *(spread(row["tests"][test][metric]) for metric in SCORES.values()),
-            spread(row["dev"]["LAS"]),
+            *(spread(row["tests"][test][metric]) for metric in shown.values()),
+            *([spread(row["dev"]["LAS"]) if row["dev"] else ""] if has_dev else []),
             spread(row["cpu_seconds"], per=60),
             spread(row["tests"][test]["words_per_cpu_second"], decimals=0),
         )
@@ -73,13 +75,17 @@ def pattern_table(pattern: Sequence[Record]) -> str:
     return markdown(("expected", "holds"), [(claim["claim"], ANSWERS[claim["holds"]]) for claim in pattern])
 
 
+def _chosen(record: Record) -> str:
+    return "the best chosen on dev" if any(row["dev"] for row in record["rows"]) else "of which the last counts"
+
+
 def section(record: Record) -> str:
     """Return one experiment."""
     settings = record["settings"]
     seeds = len(settings["seeds"])
     trial = " **A quick trial on a few sentences, not a result.**" if settings["quick"] else ""
     about = (
-        f"`python experiments/{record['experiment']}.py`: {settings['epochs']} epochs, the best chosen on dev; "
+        f"`python experiments/{record['experiment']}.py`: {settings['epochs']} epochs, {_chosen(record)}; "
         f"{'one seed' if seeds == 1 else f'mean ± standard deviation of {seeds} seeds'}.{trial}"
     )
     parts = [f"## {record['title']}", about]

@@ -44,6 +44,12 @@ def write_treebanks(folder: Path, *, sizes: tuple[int, int, int] = (40, 15, 15))
         made = treebank(train=train, dev=dev, test=test, seed=seed)
         for part in parts:
             write_conllu(getattr(made, part), folder / "ud" / f"{name}-{part}.conllu")
+    (folder / "questions").mkdir()
+    kinds: dict[str, tuple[str, ...]] = {"source": ("declarative",), "target": ("yes-no", "wh"), "atis": ("wh",)}
+    for seed, (name, chosen) in enumerate(kinds.items()):
+        made = treebank(train=train, dev=dev, test=test, seed=seed, kinds=chosen)
+        for part in ("train", "test"):
+            write_conllu(getattr(made, part), folder / "questions" / f"{name}-{part}.conllu")
     return folder
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from treetune.corpus.projectivity import is_projective
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ConfigError, DataError, ModelError
-from treetune.models.base import Candidate
+from treetune.models.base import Candidate, Practice
 from treetune.models.learners import LearningOptions, check_learner
 
 Memory = dict[tuple[str, ...], Tree]
@@ -43,8 +43,23 @@ class MemoryLearner:
     def _tree(self, example: Example) -> Tree:
         return example.gold
 
+    def practice(self, sentences: Sequence[Sentence]) -> Practice[Tree]:
+        raise NotImplementedError
+
+    def step(self) -> None:
+        pass
+
+    def restart_average(self) -> None:
+        pass
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        return {}
+
+    def restore(self, tensors: dict[str, NDArray[Any]]) -> None:
+        pass
+
     def settings(self) -> dict[str, Any]:
-        return self._settings
+        return dict(self._settings)
 
     def snapshot(self) -> Memory:
         return dict(self._memory)
@@ -135,6 +150,7 @@ class MemoryParser:
         clip: float | None = None,
         cost_augmented: bool = False,
         seed: int = 0,
+        go_on: bool = False,
     ) -> MemoryLearner:
         self.check_learning(learner=learner, update=update, k=k, clip=clip, cost_augmented=cost_augmented)
         self.on_learner(treebank)
@@ -143,6 +159,9 @@ class MemoryParser:
 
     def _learner(self, treebank: Sequence[Example], settings: dict[str, Any]) -> MemoryLearner:
         return MemoryLearner(treebank, settings)
+
+    def adopt(self, other: Self) -> None:
+        self.memory = other.memory
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         assert self.memory is not None

@@ -44,14 +44,48 @@ class StubLearner:
         self.learned += order.tolist()
         return len(order)
 
+    def practice(self, sentences: Sequence[Sentence]) -> StubPractice:
+        return StubPractice(sentences)
+
+    def step(self) -> None:
+        pass
+
+    def restart_average(self) -> None:
+        pass
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        return {"learned": np.array(self.learned)}
+
+    def restore(self, tensors: dict[str, NDArray[Any]]) -> None:
+        self.learned = tensors["learned"].tolist()
+
     def settings(self) -> dict[str, Any]:
-        return self._settings
+        return dict(self._settings)
 
     def snapshot(self) -> NDArray[np.float32]:
         return np.full(3, self._seed, np.float32)
 
     def install(self, model: StubParser, weights: NDArray[np.float32]) -> None:
         model.labels, model.weights = ("dep",), weights
+
+
+class StubPractice:
+    """The candidates of the parser; nothing moves."""
+
+    def __init__(self, sentences: Sequence[Sentence]) -> None:
+        self._sentences = sentences
+
+    def __len__(self) -> int:
+        return len(self._sentences)
+
+    def k_best(self, place: int, k: int, *, constraint: Tree | None = None) -> list[Candidate[Tree]]:
+        return trained().k_best(self._sentences[place], k, constraint=constraint)
+
+    def nearer(self, place: int, better: Candidate[Tree], worse: Candidate[Tree]) -> Candidate[Tree] | None:
+        return None
+
+    def move(self, place: int, better: Candidate[Tree], worse: Candidate[Tree], *, margin: float) -> bool:
+        return True
 
 
 class StubParser:
@@ -136,6 +170,7 @@ class StubParser:
         clip: float | None = None,
         cost_augmented: bool = False,
         seed: int = 0,
+        go_on: bool = False,
     ) -> StubLearner:
         self.check_learning(learner=learner, update=update, k=k, clip=clip, cost_augmented=cost_augmented)
         settings: dict[str, Any] = {"learner": learner or "perceptron"}
@@ -144,6 +179,9 @@ class StubParser:
         if learner == "mira":
             settings.update(k=k, clip=clip, cost_augmented=cost_augmented)
         return StubLearner(treebank, settings, seed)
+
+    def adopt(self, other: Self) -> None:
+        self.labels, self.weights = other.labels, other.weights
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         assert self.weights is not None

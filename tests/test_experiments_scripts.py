@@ -9,7 +9,10 @@ import pytest
 
 from experiment_samples import lab, write_treebanks
 
-SCRIPTS = ("mcdonald_table2", "mcdonald_table4", "mcdonald_table3", "orders")
+SCRIPTS = (
+    "mcdonald_table2", "mcdonald_table4", "mcdonald_table3", "orders",
+    "hall2011_table2", "hall2011_table3", "augmented_study", "external_metric",
+)  # fmt: skip
 Records = dict[str, dict[str, Any]]
 
 
@@ -68,6 +71,12 @@ def test_results_can_be_shown(records: Records, name: str) -> None:
         ("mcdonald_table3: graph, first order", "mcdonald_table3: graph, second order"),
         ("mcdonald_table3: graph, second order", "mcdonald_table3: graph, second order, guided"),
         ("mcdonald_table4: k = 5", "orders: English, first order, projective, factored MIRA"),
+        ("hall2011_table2: transition, (a) source", "hall2011_table2: transition, augmented by main verbs, target"),
+        ("hall2011_table3: graph, unlabelled ALS", "hall2011_table3: graph, labelled ALS"),
+        ("hall2011_table3: transition, treebank", "hall2011_table3: transition, treebank, twice the epochs"),
+        ("augmented_study: lists of 2", "augmented_study: lists of 64"),
+        ("augmented_study: target: 1 known arc", "augmented_study: target: 5 known arcs"),
+        ("external_metric: transition, treebank", "external_metric: transition, treebank and the program"),
     ],
 )
 def test_learner_k_beam_order_search_and_guide_reach_the_parser(records: Records, first: str, second: str) -> None:

@@ -6,10 +6,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from treetune import losses
     from treetune.corpus.sentence import Example, Sentence, Tree
     from treetune.corpus.treebank import read_trees, write_trees
     from treetune.errors import TreetuneError
     from treetune.evaluate.scores import Scores
+    from treetune.learning.objectives import Objective
     from treetune.learning.trainer import train
     from treetune.models.base import Candidate
     from treetune.models.graph.parser import GraphParser
@@ -23,12 +25,14 @@ _HOMES = {
     "Candidate": "treetune.models.base",
     "Example": "treetune.corpus.sentence",
     "GraphParser": "treetune.models.graph.parser",
+    "Objective": "treetune.learning.objectives",
     "Scores": "treetune.evaluate.scores",
     "Sentence": "treetune.corpus.sentence",
     "TransitionParser": "treetune.models.transition.parser",
     "Tree": "treetune.corpus.sentence",
     "TreetuneError": "treetune.errors",
     "load": "treetune.storage",
+    "losses": "treetune.losses",
     "read_trees": "treetune.corpus.treebank",
     "save": "treetune.storage",
     "train": "treetune.learning.trainer",
@@ -39,12 +43,14 @@ __all__ = [
     "Candidate",
     "Example",
     "GraphParser",
+    "Objective",
     "Scores",
     "Sentence",
     "TransitionParser",
     "Tree",
     "TreetuneError",
     "load",
+    "losses",
     "read_trees",
     "save",
     "train",
@@ -55,7 +61,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'treetune' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
+    home = import_module(_HOMES[name])
+    value = home if home.__name__ == f"treetune.{name}" else getattr(home, name)
     globals()[name] = value
     return value
 

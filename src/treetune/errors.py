@@ -5,7 +5,8 @@
     TreetuneError
     ├── DataError      a file or a sentence is not what it should be
     ├── ConfigError    an option, a name or a combination of them is wrong
-    └── ModelError     a model file cannot be used, or a model is not trained yet
+    ├── ModelError     a model file cannot be used, or a model is not trained yet
+    └── LossError      a loss, a user's function or program, failed or gave what is not a cost
 
 A message says where, what was expected, what was found and what to do, in one sentence. The command line
 prints it without a traceback.
@@ -50,6 +51,10 @@ class ConfigError(TreetuneError):
 
 class ModelError(TreetuneError):
     """A model file that cannot be used, or a model asked for more than it has learned."""
+
+
+class LossError(TreetuneError):
+    """A loss that failed, or that gave something that is not a cost."""
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> ConfigError:

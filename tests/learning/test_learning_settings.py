@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
 from stub_parser import StubLearner, StubParser
@@ -40,10 +41,13 @@ class Recorder(StubParser):
 def test_every_option_reaches_the_learner() -> None:
     model = Recorder()
     train(model, EXAMPLES)
-    assert model.asked == {"seed": 0}
+    assert model.asked == {"seed": 0, "go_on": False}
     other = {"learner": "mira", "update": "early", "k": 3, "clip": 0.25, "cost_augmented": True, "seed": 4}
     train(model, EXAMPLES, **other)  # type: ignore[arg-type]
-    assert model.asked == other
+    assert model.asked == {**other, "go_on": False}
+    model.labels, model.weights = ("dep",), np.zeros(3, np.float32)
+    train(model, EXAMPLES, go_on=True)
+    assert model.asked == {"seed": 0, "go_on": True}
 
 
 def test_every_report_has_the_settings() -> None:

@@ -103,24 +103,14 @@ def test_reports_count_sentences_and_words(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_the_best_epoch_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     dev = sample().dev
-    monkeypatch.setattr(trainer, "_score", _scripted([0.5, 0.9, 0.7, 0.9], trainer._score))
+    values = iter([0.5, 0.9, 0.7, 0.9])
+    monkeypatch.setattr(trainer, "evaluate", lambda *_: {"LAS": next(values)})
     parser, reports = run(sample().train, dev=dev, epochs=4)
     ends = [report for report in reports if report.is_epoch_end]
     assert [report.best for report in ends] == [True, True, False, False]
     second, _ = run(sample().train, epochs=2)
     assert checksum(parser) == checksum(second)
     assert checksum(parser) != checksum(run(sample().train, epochs=4)[0])
-
-
-def _scripted(values: list[float], score: Any) -> Any:
-    """Replace the attachment score of each epoch by the next of `values`."""
-
-    class Scripted:
-        def __init__(self, las: float) -> None:
-            self.las = las
-
-    left = iter(values)
-    return lambda *_: Scripted(next(left))
 
 
 def test_dev_scores_are_those_of_the_averaged_weights() -> None:
@@ -197,8 +187,10 @@ def test_wrong_options_are_refused_at_once(options: dict[str, Any], problem: str
 
 
 def test_what_is_no_treebank_is_refused_at_once() -> None:
-    with pytest.raises(DataError, match=r"^the treebank has no words; expected at least one sentence with a tree$"):
+    with pytest.raises(ConfigError, match=r"^expected a treebank or an objective to learn from, found neither$"):
         train(TransitionParser(), [])
+    with pytest.raises(DataError, match=r"^the treebank has no words; expected at least one sentence with a tree$"):
+        train(TransitionParser(), [Example(Sentence.of([]), Tree.unknown(0))])
     partial = replace(sample().train[0], gold=Tree.unknown(len(sample().train[0].sentence)))
     with pytest.raises(DataError, match=r"^sentence 2 of the treebank has no complete tree with one root$"):
         train(TransitionParser(), [sample().train[0], partial])

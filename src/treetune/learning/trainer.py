@@ -1,4 +1,7 @@
-"""Train a model on gold examples, epoch by epoch, as a generator of progress reports."""
+"""Train a model on a treebank and on any other objectives, epoch by epoch, as a generator of progress reports.
+
+This is the augmented-loss algorithm of Hall et al. (2011), Algorithm 2. With a treebank alone it is plain training.
+"""
 
 from __future__ import annotations
 
@@ -6,91 +9,339 @@ import copy
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Unpack
-
-import numpy as np
-from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Example
 from treetune.errors import ConfigError
+from treetune.evaluate.metrics import METRICS
 from treetune.evaluate.scores import Scores, evaluate
+from treetune.learning.checkpoints import Checkpoint, fingerprint
+from treetune.learning.objectives import Objective, sentence_and_reference
 from treetune.learning.progress import Progress
+from treetune.learning.schedule import Schedule, by_rates
+from treetune.learning.streams import Stream
 from treetune.models.base import Learner, Parser
 from treetune.models.learners import LearningOptions
 
-# A report is made after this many sentences.
+# A report is made after this many sentences of the first objective.
 REPORT_EVERY = 256
+# The epoch in which other objectives join in, unless they say so themselves: the model must have learned something
+# before its candidates are worth comparing.
+USUAL_START = 3
+# A schedule that gives the first objective no turn in so many rounds never will.
+MOST_IDLE_ROUNDS = 1_000_000
 
 
 def train(
     model: Parser,
-    treebank: Sequence[Example],
+    treebank: Sequence[Example] = (),
     *,
+    objectives: Sequence[Objective] = (),
+    schedule: Schedule | None = None,
     dev: Sequence[Example] = (),
+    choose_by: str | None = None,
     epochs: int = 10,
     seed: int = 0,
     threads: int = 1,
+    go_on: bool = False,
+    checkpoint: str | Path | None = None,
+    resume: bool = False,
     **learning: Unpack[LearningOptions],
 ) -> Iterator[Progress]:
-    """Train `model` on `treebank` and yield progress; consume it all, or the model stays as it was.
+    """Train `model` and yield progress; consume it all, or the model stays as it was.
 
     Args:
-        model: Is given the averaged weights of the epoch with the best labelled attachment score on `dev`,
-            of the last epoch without `dev`.
-        treebank: Complete trees; crossing arcs are lifted for a parser that cannot make them.
+        model: Is given the averaged weights of the best epoch by `choose_by`; of the last one, if there is nothing to
+            choose by.
+        treebank: Complete trees; crossing arcs are lifted for a parser that cannot make them. May be empty if `go_on`.
+        objectives: What to learn besides, and how often; see `Objective`.
+        schedule: Which objective takes how many steps in which round; by default according to their rates.
         dev: Examples to choose the best epoch by.
-        epochs: How many times to go through the treebank.
+        choose_by: A metric on `dev` ("UAS", "root", …; by default "LAS"), or the name of an objective with dev data of
+            its own, whose mean cost is to be low.
+        epochs: How many times to go through the treebank, or through the first objective without a treebank.
         seed: Orders the sentences; the same seed gives the same weights.
         threads: For parsing `dev` only; the result does not depend on it.
+        go_on: Whether to start from the weights that `model` has, instead of from none.
+        checkpoint: A file to which everything is written after each epoch, to resume from. It stays when training is
+            done: remove it when the model has been saved.
+        resume: Whether to go on from `checkpoint`, if it is there; the final model is the same as without the
+            interruption.
         learning: How weights move: `learner`, `k`, `clip`, `update`, `cost_augmented`; see `LearningOptions`.
     """
-    if epochs < 1:
-        raise ConfigError(f"epochs must be at least 1, found {epochs}")
-    if seed < 0:
-        raise ConfigError(f"seed must be at least 0, found {seed}")
-    if threads < 1:
-        raise ConfigError(f"threads must be at least 1, found {threads}")
-    moving = model.learner(treebank, seed=seed, **learning)
-    return _epochs(model, moving, dev, epochs=epochs, seed=seed, threads=threads)
+    for name, value, least in (("epochs", epochs, 1), ("seed", seed, 0), ("threads", threads, 1)):
+        if value < least:
+            raise ConfigError(f"{name} must be at least {least}, found {value}")
+    if resume and checkpoint is None:
+        raise ConfigError("expected a checkpoint to resume from, found none")
+    if go_on and not model.is_trained:
+        raise ConfigError("expected a trained model to go on from, found one without weights")
+    treebank = treebank if isinstance(treebank, Sequence) else list(treebank)
+    if not treebank and not objectives:
+        raise ConfigError("expected a treebank or an objective to learn from, found neither")
+    everything = (*([Objective(treebank, name="treebank", start=1)] if treebank else ()), *objectives)
+    _check(everything, dev=dev, choose_by=choose_by)
+    gold = [example for objective in everything if objective.is_intrinsic for example in _examples(objective)]
+    learner = model.learner(gold, seed=seed, go_on=go_on, **learning)
+    training = _Training(
+        model, learner, everything, schedule, dev,
+        choose_by=choose_by or "LAS", epochs=epochs, seed=seed, threads=threads, go_on=go_on, checkpoint=checkpoint,
+    )  # fmt: skip
+    return training.run(resume=resume)
 
 
-def _epochs(
-    model: Parser, learner: Learner, dev: Sequence[Example], *, epochs: int, seed: int, threads: int
-) -> Iterator[Progress]:
-    shuffle = np.random.default_rng(seed)
-    settings = learner.settings()
-    best_las, best_weights = -1.0, None
-    for epoch in range(1, epochs + 1):
-        report = Progress(epoch, epochs, 0, len(learner), 0, 0, 0.0, settings=settings)
-        for step in _one_epoch(learner, shuffle.permutation(len(learner)), report):
-            report = step
-            yield report
-        scores, is_best = None, False
-        if dev:
-            weights = learner.snapshot()
-            scores = _score(model, learner, weights, dev, threads)
-            is_best = scores.las > best_las
-            if is_best:
-                best_las, best_weights = scores.las, weights
-            del weights  # not beside those of the next epoch
-        if epoch == epochs:
-            learner.install(model, best_weights if dev else learner.snapshot())
-        yield replace(report, is_epoch_end=True, dev=scores, best=is_best)
+def _examples(objective: Objective) -> Sequence[Example]:
+    examples = [item for item in objective.data if isinstance(item, Example)]
+    if len(examples) < len(objective.data):
+        raise ConfigError(f"{objective.name}: expected examples with gold trees, or a loss for other references")
+    return examples
 
 
-def _one_epoch(learner: Learner, order: NDArray[np.int64], start: Progress) -> Iterator[Progress]:
-    updated = words = 0
-    started = time.process_time()
-    for first in range(0, len(order), REPORT_EVERY):
-        part = order[first : first + REPORT_EVERY]
-        updated += learner.learn(part)
-        words += learner.words(part)
-        seconds = time.process_time() - started
-        yield replace(start, seen=first + len(part), updated=updated, words=words, cpu_seconds=seconds)
+def _check(objectives: Sequence[Objective], *, dev: Sequence[Example], choose_by: str | None) -> None:
+    names = [objective.name for objective in objectives]
+    for objective in objectives:
+        if names.count(objective.name) > 1:
+            raise ConfigError(f"two objectives are called {objective.name!r}; give them names of their own")
+        if objective.name in METRICS:
+            raise ConfigError(f"an objective cannot be called {objective.name}: that is a metric")
+        objective.check()
+    with_dev = [objective.name for objective in objectives if objective.dev]
+    if choose_by is None:
+        return
+    if choose_by not in (*METRICS, *with_dev):
+        known = ", ".join((*METRICS, *with_dev))
+        raise ConfigError(f"the best epoch cannot be chosen by {choose_by!r}; known: {known}")
+    if choose_by in METRICS and not dev:
+        raise ConfigError(f"the best epoch cannot be chosen by {choose_by} without dev, trees to measure it on")
 
 
-def _score(model: Parser, learner: Learner, weights: Any, dev: Sequence[Example], threads: int) -> Scores:
-    trial = copy.copy(model)
-    learner.install(trial, weights)
-    trees = trial.predict_batch([example.sentence for example in dev], threads=threads)
-    return evaluate(dev, trees)
+class _Training:
+    """One run of `train`: the objectives at work, and the best model so far."""
+
+    def __init__(
+        self,
+        model: Parser,
+        learner: Learner[Any],
+        objectives: Sequence[Objective],
+        schedule: Schedule | None,
+        dev: Sequence[Example],
+        *,
+        choose_by: str,
+        epochs: int,
+        seed: int,
+        threads: int,
+        go_on: bool,
+        checkpoint: str | Path | None,
+    ) -> None:
+        self._model = model
+        self._learner = learner
+        self._dev = dev
+        self._choose_by = choose_by
+        self._epochs = epochs
+        self._threads = threads
+        self._schedule = schedule or by_rates([objective.rate for objective in objectives])
+        self._starts = _starts(objectives, epochs=epochs, go_on=go_on)
+        self._streams = self._make_streams(objectives, seed)
+        self._rounds = 0
+        self._settings = learner.settings()
+        if len(objectives) > 1 or not objectives[0].is_intrinsic:
+            self._settings["objectives"] = [
+                {**objective.settings(), "start": start}
+                for objective, start in zip(objectives, self._starts, strict=True)
+            ]
+        self._best: Parser | None = None
+        self._best_value = -float("inf")
+        self._best_epoch = 0
+        self._checkpoint: Checkpoint | None = None
+        if checkpoint is not None:
+            told = {"settings": self._settings, "epochs": epochs, "seed": seed, "choose_by": choose_by, "go_on": go_on}
+            start = self._with(learner.snapshot()).state()
+            self._checkpoint = Checkpoint(checkpoint, fingerprint(told, start, objectives, dev))
+
+    def _make_streams(self, objectives: Sequence[Objective], seed: int) -> list[Stream]:
+        streams, first = [], 0
+        for number, objective in enumerate(objectives):
+            streams.append(Stream(objective, self._learner, seed=seed, number=number, first=first))
+            first += len(objective.data) if objective.is_intrinsic else 0
+        return streams
+
+    def run(self, *, resume: bool) -> Iterator[Progress]:
+        """Go through all epochs, or those that are left."""
+        try:
+            yield from self._epochs_left(resume=resume)
+        finally:
+            # External programs, also after an error or when nobody wants to know the rest.
+            for stream in self._streams:
+                if stream.objective.cost is not None:
+                    stream.objective.cost.close()
+
+    def _epochs_left(self, *, resume: bool) -> Iterator[Progress]:
+        done = 0
+        if resume and self._checkpoint is not None and (state := self._checkpoint.read()) is not None:
+            done = self._restore(state)
+            yield self._resumed(done)
+        for epoch in range(done + 1, self._epochs + 1):
+            last = None
+            for last in self._one_epoch(epoch):
+                yield last
+            assert last is not None
+            end = self._judge(last)
+            if self._checkpoint is not None:
+                self._save(epoch)
+            if epoch == self._epochs:
+                self._finish()
+            yield end
+        if done == self._epochs:
+            self._finish()
+
+    def _one_epoch(self, epoch: int) -> Iterator[Progress]:
+        if epoch > 1 and epoch in self._starts:
+            self._learner.restart_average()
+        for stream in self._streams:
+            stream.start_epoch()
+        main = self._streams[0]
+        active = [number for number, start in enumerate(self._starts) if epoch >= start]
+        started = time.process_time()
+        while main.seen < len(main):
+            for number, steps in self._turns(active, len(main) - main.seen):
+                self._streams[number].take(steps)
+            yield self._report(epoch, time.process_time() - started)
+
+    def _turns(self, active: Sequence[int], left: int) -> list[tuple[int, int]]:
+        """Plan rounds until the next report, or until the first objective has taken all that is `left` for it.
+
+        Returns which objective takes how many steps. Those of one that follow each other are one turn: a kernel is
+        much faster on many sentences.
+        """
+        turns: list[tuple[int, int]] = []
+        planned = idle = 0
+        while planned < min(left, REPORT_EVERY):
+            idle += 1
+            if idle > MOST_IDLE_ROUNDS:
+                name = self._streams[0].objective.name
+                raise ConfigError(f"the schedule never takes a step on {name!r}, which ends the epoch")
+            for number in active:
+                steps = self._steps(number)
+                if number == 0 and steps:
+                    steps = min(steps, left - planned)
+                    planned += steps
+                    idle = 0
+                if turns and turns[-1][0] == number:
+                    steps += turns.pop()[1]
+                if steps:
+                    turns.append((number, steps))
+            self._rounds += 1
+        return turns
+
+    def _steps(self, number: int) -> int:
+        steps = int(self._schedule(number, self._rounds))
+        if steps < 0:
+            name = self._streams[number].objective.name
+            raise ConfigError(f"the schedule gives {name!r} {steps} steps in round {self._rounds}, expected 0 or more")
+        return steps
+
+    def _report(self, epoch: int, seconds: float) -> Progress:
+        main = self._streams[0]
+        tallies = tuple(stream.tally() for stream in self._streams)
+        return Progress(
+            epoch=epoch,
+            epochs=self._epochs,
+            seen=main.seen,
+            total=len(main),
+            updated=tallies[0].updated,
+            words=sum(stream.words for stream in self._streams),
+            cpu_seconds=seconds,
+            settings=self._settings,
+            objectives=tallies,
+        )
+
+    def _judge(self, report: Progress) -> Progress:
+        """Measure the epoch that has just ended, and keep its weights if they are the best."""
+        devs = [stream.objective for stream in self._streams if stream.objective.dev]
+        if not self._dev and not devs:
+            return replace(report, is_epoch_end=True)
+        weights = self._learner.snapshot()
+        trial = self._with(weights)
+        scores = self._score(trial)
+        costs = {objective.name: _mean_cost(trial, objective, self._threads) for objective in devs}
+        del trial  # what was built for it
+        value = -costs[self._choose_by] if self._choose_by in costs else scores[self._choose_by] if scores else None
+        is_best = value is not None and value > self._best_value
+        if value is not None and is_best:
+            self._best, self._best_value, self._best_epoch = self._with(weights), value, report.epoch
+        tallies = tuple(replace(tally, dev_cost=costs.get(tally.name)) for tally in report.objectives)
+        return replace(report, is_epoch_end=True, dev=scores, best=is_best, objectives=tallies)
+
+    def _with(self, weights: Any) -> Parser:
+        trial = copy.copy(self._model)
+        self._learner.install(trial, weights)
+        return trial
+
+    def _score(self, trial: Parser) -> Scores | None:
+        if not self._dev:
+            return None
+        trees = trial.predict_batch([example.sentence for example in self._dev], threads=self._threads)
+        return evaluate(self._dev, trees)
+
+    def _finish(self) -> None:
+        if self._best is None:
+            self._learner.install(self._model, self._learner.snapshot())
+        else:
+            self._model.adopt(self._best)
+
+    def _save(self, epoch: int) -> None:
+        assert self._checkpoint is not None
+        state = {
+            "epoch": epoch,
+            "rounds": self._rounds,
+            "streams": [stream.state() for stream in self._streams],
+            "best_epoch": self._best_epoch,
+            "best_value": self._best_value,
+        }
+        self._checkpoint.write(state, self._learner.tensors(), None if self._best is None else self._best.state())
+
+    def _restore(self, state: dict[str, Any]) -> int:
+        self._rounds = state["rounds"]
+        for stream, place in zip(self._streams, state["streams"], strict=True):
+            stream.restore(place)
+        self._learner.restore(state["learner"])
+        if state["best"] is not None:
+            self._best = type(self._model).from_state(*state["best"])
+            self._best_value, self._best_epoch = state["best_value"], state["best_epoch"]
+        return int(state["epoch"])
+
+    def _resumed(self, done: int) -> Progress:
+        """Report on the best epoch so far, or on the last one if there was nothing to choose by."""
+        report = replace(self._report(self._best_epoch or done, 0.0), is_epoch_end=True, resumed=True)
+        if self._best is None:
+            return report
+        return replace(report, dev=self._score(self._best), best=True)
+
+
+def _starts(objectives: Sequence[Objective], *, epochs: int, go_on: bool) -> list[int]:
+    """Return the first epoch of each objective."""
+    usual = 1 if go_on else min(USUAL_START, epochs)
+    starts = [objective.start or (usual if number else 1) for number, objective in enumerate(objectives)]
+    for objective, start in zip(objectives, starts, strict=True):
+        if start > epochs:
+            raise ConfigError(
+                f"{objective.name}: start is epoch {start}, but the last epoch is {epochs}; "
+                "train longer, or start earlier"
+            )
+    if starts[0] > 1:
+        raise ConfigError(
+            f"{objectives[0].name}: the first objective, without a treebank, must start in epoch 1, found {starts[0]}"
+        )
+    return starts
+
+
+def _mean_cost(model: Parser, objective: Objective, threads: int) -> float:
+    items = [sentence_and_reference(item) for item in objective.dev]
+    outputs = model.predict_batch([sentence for sentence, _ in items], threads=threads)
+    assert objective.cost is not None
+    costs = [
+        objective.cost.costs(sentence, [output], reference)[0]
+        for (sentence, reference), output in zip(items, outputs, strict=True)
+    ]
+    return sum(costs) / len(costs)

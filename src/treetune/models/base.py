@@ -29,7 +29,37 @@ class Candidate(Generic[Output]):
     derivation: tuple[int, ...] = ()
 
 
-class Learner(Protocol):
+class Practice(Protocol[Output]):
+    """Sentences without gold, and what a learner makes of them with its weights as they are at the moment.
+
+    Whoever knows what the outputs are worth says which is better; `move` learns from that.
+    """
+
+    def __len__(self) -> int:
+        """Return the number of sentences."""
+        ...
+
+    def k_best(self, place: int, k: int, *, constraint: Output | None = None) -> list[Candidate[Output]]:
+        """Return up to `k` distinct outputs of one sentence, best first, as `Model.k_best` does.
+
+        Raises DataError if no output has all that is known in `constraint`.
+        """
+        ...
+
+    def nearer(self, place: int, better: Candidate[Output], worse: Candidate[Output]) -> Candidate[Output] | None:
+        """Return the better output with such parts of the worse one as a loss may not mind; None if there are none."""
+        ...
+
+    def move(self, place: int, better: Candidate[Output], worse: Candidate[Output], *, margin: float) -> bool:
+        """Move the weights towards the better of two outputs, by the learner's own rule; tell whether they changed.
+
+        Nothing changes where the better one leads already: for the perceptron at all, for MIRA by `margin`, which
+        is what the worse one costs more. The scores of both must be those of the weights as they are.
+        """
+        ...
+
+
+class Learner(Protocol[Output]):
     """A model's weights while they move, with the gold examples they learn from.
 
     A trainer decides the order of examples; the learner makes the updates. `snapshot` returns the averaged
@@ -47,6 +77,26 @@ class Learner(Protocol):
 
     def learn(self, order: NDArray[np.int64]) -> int:
         """Learn from the examples numbered `order`, in that order; return how many led to an update."""
+        ...
+
+    def practice(self, sentences: Sequence[Sentence]) -> Practice[Output]:
+        """Return what the moving weights make of sentences without gold."""
+        ...
+
+    def step(self) -> None:
+        """Count one example as seen for the average; `learn` does so by itself."""
+        ...
+
+    def restart_average(self) -> None:
+        """Average from here on only."""
+        ...
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Return all that `restore` needs to go on from here, as arrays; they are not copies."""
+        ...
+
+    def restore(self, tensors: dict[str, NDArray[Any]]) -> None:
+        """Go on from where `tensors` was taken by a learner with the same examples and options."""
         ...
 
     def settings(self) -> dict[str, Any]:
@@ -127,8 +177,26 @@ class Model(Protocol[Output]):
         """Raise ConfigError if `learner` would refuse these options; no data is needed to know."""
         ...
 
-    def learner(self, treebank: Sequence[Example], *, seed: int = 0, **options: Unpack[LearningOptions]) -> Learner:
-        """Return what learns from gold examples; `seed` is for what is drawn at random."""
+    def learner(
+        self,
+        treebank: Sequence[Example],
+        *,
+        seed: int = 0,
+        go_on: bool = False,
+        **options: Unpack[LearningOptions],
+    ) -> Learner[Output]:
+        """Return what learns from gold examples.
+
+        Args:
+            treebank: Complete trees; may be empty if the model goes on.
+            seed: For what is drawn at random.
+            go_on: Whether to start from the weights of this trained model, and to keep its words and labels.
+            options: How weights move.
+        """
+        ...
+
+    def adopt(self, other: Self) -> None:
+        """Take over all that another model of the same kind has learned."""
         ...
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

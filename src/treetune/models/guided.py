@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
 from treetune.corpus.guides import with_guides
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import DataError, ModelError
-from treetune.models.base import Candidate, Learner, Parser
+from treetune.models.base import Candidate, Learner, Parser, Practice
 from treetune.models.kinds import MODELS, model_class
 from treetune.models.learners import LearningOptions
 
@@ -126,7 +126,14 @@ class GuidedParser:
         """Raise ConfigError if the main parser's learner would refuse these options."""
         self.main.check_learning(**options)
 
-    def learner(self, treebank: Sequence[Example], *, seed: int = 0, **options: Unpack[LearningOptions]) -> Learner:
+    def learner(
+        self,
+        treebank: Sequence[Example],
+        *,
+        seed: int = 0,
+        go_on: bool = False,
+        **options: Unpack[LearningOptions],
+    ) -> Learner[Tree]:
         """Return what teaches the main parser; the guide parser is trained already, and stays as it is.
 
         The sentences must carry guides from parsers that have not seen them (`learning.jackknife`): the guide
@@ -139,7 +146,11 @@ class GuidedParser:
                 raise DataError(
                     f"sentence {number} of the treebank has no guide; attach jackknifed trees to all sentences first"
                 )
-        return _MainLearner(self.main.learner(treebank, seed=seed, **options))
+        return _MainLearner(self, self.main.learner(treebank, seed=seed, go_on=go_on, **options))
+
+    def adopt(self, other: Self) -> None:
+        """Take over both parsers of another guided one."""
+        self.guide, self.main = other.guide, other.main
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return (configuration, arrays) of both parsers, each array's name with its parser's before it."""
@@ -175,7 +186,8 @@ def _part(config: dict[str, Any], tensors: dict[str, NDArray[Any]], prefix: str)
 class _MainLearner:
     """The learner of a guided parser's main parser, which installs into that part alone."""
 
-    def __init__(self, learner: Learner) -> None:
+    def __init__(self, model: GuidedParser, learner: Learner[Tree]) -> None:
+        self._model = model
         self._learner = learner
 
     def __len__(self) -> int:
@@ -186,6 +198,22 @@ class _MainLearner:
 
     def learn(self, order: NDArray[np.int64]) -> int:
         return self._learner.learn(order)
+
+    def practice(self, sentences: Sequence[Sentence]) -> Practice[Tree]:
+        # The guide parser has not seen the trees of these: nobody has. So its own trees are honest.
+        return self._learner.practice(self._model.attach(sentences))
+
+    def step(self) -> None:
+        self._learner.step()
+
+    def restart_average(self) -> None:
+        self._learner.restart_average()
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        return self._learner.tensors()
+
+    def restore(self, tensors: dict[str, NDArray[Any]]) -> None:
+        self._learner.restore(tensors)
 
     def settings(self) -> dict[str, Any]:
         return self._learner.settings()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, TypedDict
 
 from treetune.errors import ConfigError, unknown_name
@@ -46,3 +47,22 @@ def learner_settings(name: str, *, k: int, clip: float) -> dict[str, Any]:
     if name == MIRA:
         settings["k"] = k
     return settings
+
+
+def learner_to_go_on(
+    name: str | None, clip: float | None, learned_by: Mapping[str, Any]
+) -> tuple[str | None, float | None]:
+    """Return the learner and largest step with which to go on from weights; None: what suits the model best.
+
+    Raises ConfigError for another learner than that of the weights: the steps of one are out of scale with the
+    weights of the other.
+    """
+    before = learned_by.get("learner")
+    if name is not None and before is not None and name != before:
+        raise ConfigError(
+            f"the model was trained by the learner {before}, whose weights are of another size than those of {name}; "
+            f"go on with {before}, or train anew"
+        )
+    if clip is None and "clip" in learned_by:
+        clip = math.inf if learned_by["clip"] is None else learned_by["clip"]
+    return name or before, clip

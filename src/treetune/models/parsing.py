@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
 from typing import Any, ClassVar, Generic, Self, TypeVar
@@ -35,10 +35,24 @@ class TreeParser(ABC, Generic[Config, Grammar, Weights]):
         self.config: Config = replace(config, **options)  # type: ignore[type-var]
         self._grammar: Grammar | None = None
         self._weights: Weights | None = None
+        self._learned_by: Mapping[str, Any] = {}
 
-    def fit(self, grammar: Grammar, weights: Weights) -> None:
-        """Take over what was learned; trainers call this."""
-        self._grammar, self._weights = grammar, weights
+    def fit(self, grammar: Grammar, weights: Weights, *, learned_by: Mapping[str, Any] | None = None) -> None:
+        """Take over what was learned; trainers call this.
+
+        `learned_by` names the learner and its largest step, to which the size of the weights belongs: whoever goes on
+        from them must go on in the same way.
+        """
+        self._grammar, self._weights, self._learned_by = grammar, weights, learned_by or {}
+
+    def adopt(self, other: Self) -> None:
+        """Take over all that another parser of the same kind has learned."""
+        self.fit(other.grammar, other.weights, learned_by=other.learned_by)
+
+    @property
+    def learned_by(self) -> Mapping[str, Any]:
+        """The learner of the weights and its largest step; empty for models of versions that did not note it."""
+        return self._learned_by
 
     @property
     def is_trained(self) -> bool:

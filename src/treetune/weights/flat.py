@@ -29,6 +29,33 @@ class FlatLiveWeights:
         )
         self.averages.counters[kernels.STEPS] = 1
 
+    @classmethod
+    def thaw(cls, frozen: FlatFrozenWeights) -> FlatLiveWeights:
+        """Return weights that go on from frozen ones, which count as the first of the steps to be averaged."""
+        live = cls()
+        live.grow(len(frozen))
+        keys, weights = frozen.entries()
+        kernels.place_entries(keys, weights, live.store.keys, live.store.values, ALL_BITS[0])
+        live.averages.counters[kernels.ENTRIES] = len(keys)
+        return live
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Return everything, for a checkpoint."""
+        return {
+            "keys": self.store.keys,
+            "values": self.store.values,
+            "sums": self.averages.values,
+            "counters": self.averages.counters,
+            "seen_once": self.averages.seen_once,
+        }
+
+    def restore(self, tensors: dict[str, NDArray[Any]]) -> None:
+        """Become what `tensors` was taken from."""
+        # Arrays of a file may be read-only.
+        own = {name: array.copy() for name, array in tensors.items()}
+        self.store = FlatStore(own["keys"], own["values"], ALL_BITS)
+        self.averages = FlatAverages(own["sums"], own["counters"], own["seen_once"])
+
     def __len__(self) -> int:
         """Return the number of features that have a weight."""
         return int(self.averages.counters[kernels.ENTRIES])
@@ -88,6 +115,10 @@ class FlatFrozenWeights:
     def __len__(self) -> int:
         """Return the number of features that have a weight."""
         return len(self._keys)
+
+    def entries(self) -> tuple[NDArray[np.uint64], NDArray[np.float32]]:
+        """Return the keys and their weights in model units."""
+        return self._keys, (self._weights / self.scale).astype(np.float32)
 
     @cached_property
     def store(self) -> FlatStore:

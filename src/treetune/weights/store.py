@@ -13,6 +13,7 @@ from treetune.weights import _kernels as kernels
 from treetune.weights._kernels import Averages, Margins, Store
 
 LARGEST_INT16 = 32767
+ALL_BITS = np.uint64(2**64 - 1)
 
 
 def table_size(entries: int, fullest: float = kernels.FULLEST) -> int:
@@ -44,6 +45,27 @@ class LiveWeights:
         )
         self.averages.counters[kernels.POOL_TOP] = 1
         self.averages.counters[kernels.STEPS] = 1
+
+    @classmethod
+    def thaw(cls, frozen: FrozenWeights) -> LiveWeights:
+        """Return weights that go on from frozen ones, which count as the first of the steps to be averaged."""
+        live = cls(frozen.outputs)
+        # A feature's first change is usually only noted; here every feature is known to be worth a row.
+        live.averages.seen_once.fill(ALL_BITS)
+        live.add(*frozen.cells())
+        live.averages.seen_once.fill(0)
+        live.restart_average()
+        return live
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Return everything, for a checkpoint."""
+        return {**_named("store", self.store), **_named("averages", self.averages)}
+
+    def restore(self, tensors: dict[str, NDArray[Any]]) -> None:
+        """Become what `tensors` was taken from."""
+        # Arrays of a file cannot grow in place.
+        self.store = Store(*(tensors[f"store.{name}"].copy() for name in Store._fields))
+        self.averages = Averages(*(tensors[f"averages.{name}"].copy() for name in Averages._fields))
 
     @property
     def rows(self) -> int:
@@ -155,6 +177,12 @@ class FrozenWeights:
         """The number of features that have a row."""
         return len(self._lists[0])
 
+    def cells(self) -> tuple[NDArray[np.uint64], NDArray[np.uint16], NDArray[np.float32]]:
+        """Return all weights in model units, one a (feature, output) pair."""
+        keys, counts, cell_outputs, cell_weights = self._lists
+        features = np.repeat(keys << np.uint64(kernels.REF_BITS), counts.astype(np.int64))
+        return features, cell_outputs, (cell_weights / self.scale).astype(np.float32)
+
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return the arrays to keep in a model file; sorted, so that equal weights give equal bytes."""
         keys, counts, cell_outputs, cell_weights = self._lists
@@ -203,6 +231,10 @@ def make_margins(pairs: int, k: int) -> Margins:
         wanted=np.zeros(k, np.float64),
         steps=np.zeros(k, np.float64),
     )
+
+
+def _named(prefix: str, arrays: Store | Averages) -> dict[str, NDArray[Any]]:
+    return {f"{prefix}.{name}": array for name, array in arrays._asdict().items()}
 
 
 def _lengthen(array: NDArray[Any], size: int) -> None:

@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treetune.corpus.sentence import Example, Tree
+from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ConfigError
 from treetune.features.encoding import guide_heads
-from treetune.models.gold import check_gold, lift
+from treetune.models.gold import check_gold, lift, lift_known
 from treetune.models.graph import _arc_kernels as kernels
 from treetune.models.graph.grammar import GraphConfig, GraphGrammar, GraphWeights
 from treetune.models.graph.parser import GraphParser
+from treetune.models.graph.practice import GraphPractice
 from treetune.models.graph.scoring import NO_GUIDES, Task, check_memory, make_space, make_work, pairs_of_arc
-from treetune.models.learners import FACTORED_MIRA, MIRA, PERCEPTRON, check_learner, learner_settings
+from treetune.models.learners import FACTORED_MIRA, MIRA, PERCEPTRON, check_learner, learner_settings, learner_to_go_on
 from treetune.weights.flat import FlatLiveWeights
 from treetune.weights.store import LiveWeights, make_margins, margin_bytes
 
@@ -58,24 +59,37 @@ class GraphLearner:
         k: int = 5,
         clip: float | None = None,
         cost_augmented: bool = False,
+        go_on: bool = False,
     ) -> None:
         check_learning(parser.config, learner=learner, update=update, k=k, clip=clip, cost_augmented=cost_augmented)
-        check_gold(treebank)
+        self.parser = parser
+        if go_on:
+            learner, clip = learner_to_go_on(learner, clip, parser.learned_by)
+            # The learner of the weights may refuse what another would have taken.
+            check_learning(parser.config, learner=learner, cost_augmented=cost_augmented)
         self.learner = learner or DEFAULT_LEARNER
         self.clip = DEFAULT_CLIP if clip is None else clip
         self.k = k if self.learner == MIRA else 1
         self.cost_augmented = cost_augmented
         sentences = [example.sentence for example in treebank]
-        trees = [example.gold for example in treebank]
-        if not parser.options.crossing:
-            trees = lift(treebank, min_lifted=parser.config.min_lifted)
-        self.grammar = GraphGrammar.learn(sentences, trees, parser.config)
-        self.arcs = FlatLiveWeights()
-        self.labels = LiveWeights(len(self.grammar.labels))
+        if go_on:
+            self.grammar = parser.grammar
+            trees = lift_known(treebank, self.grammar.labels, crossing=parser.options.crossing)
+            self.arcs = FlatLiveWeights.thaw(parser.weights.arcs)
+            self.labels = LiveWeights.thaw(parser.weights.labels)
+        else:
+            check_gold(treebank)
+            trees = [example.gold for example in treebank]
+            if not parser.options.crossing:
+                trees = lift(treebank, min_lifted=parser.config.min_lifted)
+            self.grammar = GraphGrammar.learn(sentences, trees, parser.config)
+            self.arcs = FlatLiveWeights()
+            self.labels = LiveWeights(len(self.grammar.labels))
         self._columns, self._offsets = self.grammar.encoder.encode(sentences)
         self._guides = guide_heads(sentences) if self.grammar.is_guided else NO_GUIDES
         self._gold = self._encode_gold(trees)
-        self._task = Task(self.grammar.templates(), self._weights(), parser.options, self.grammar.labels.masks())
+        self._templates = self.grammar.templates()
+        self._task = self.task()
         self._make_space(allowed=parser.config.max_memory)
 
     def _encode_gold(self, trees: Sequence[Tree]) -> NDArray[np.int32]:
@@ -85,7 +99,7 @@ class GraphLearner:
 
     def _make_space(self, *, allowed: float) -> None:
         templates, lengths = self._task.templates, np.diff(self._offsets) - 1
-        longest = int(lengths.max())
+        longest = int(lengths.max(initial=1))
         # All different features of k + 1 trees. Factored MIRA stops where it has changed as many as of 16.
         compared = 16 if self.learner == FACTORED_MIRA else self.k + 1
         room = compared * longest * pairs_of_arc(templates, longest)
@@ -104,6 +118,10 @@ class GraphLearner:
             deltas=np.empty(room, np.float32),
             counters=np.zeros(2, np.int64),
         )
+
+    def task(self) -> Task:
+        """Return what a search with the weights as they are needs to know."""
+        return Task(self._templates, self._weights(), self.parser.options, self.grammar.labels.masks())
 
     def _weights(self) -> kernels.Weights:
         return kernels.Weights(self.arcs.store, self.labels.store, LIVE_UNITS)
@@ -145,10 +163,37 @@ class GraphLearner:
             "cost_augmented": self.cost_augmented,
         }
 
+    def practice(self, sentences: Sequence[Sentence]) -> GraphPractice:
+        """Return lists of candidates for sentences without gold trees, under the weights as they move."""
+        return GraphPractice(self, sentences)
+
+    def step(self) -> None:
+        """Count one example as seen."""
+        self.arcs.step()
+        self.labels.step()
+
+    def restart_average(self) -> None:
+        """Average from here on only."""
+        self.arcs.restart_average()
+        self.labels.restart_average()
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Return all that `restore` needs to go on from here."""
+        arcs = {f"arcs.{name}": array for name, array in self.arcs.tensors().items()}
+        return {**arcs, **{f"labels.{name}": array for name, array in self.labels.tensors().items()}}
+
+    def restore(self, tensors: dict[str, NDArray[Any]]) -> None:
+        """Go on from where `tensors` was taken."""
+        for prefix, weights in (("arcs.", self.arcs), ("labels.", self.labels)):
+            weights.restore(
+                {name.removeprefix(prefix): array for name, array in tensors.items() if name.startswith(prefix)}
+            )
+
     def snapshot(self) -> GraphWeights:
         """Return the averaged weights as they are now."""
         return GraphWeights(self.arcs.freeze(), self.labels.freeze())
 
     def install(self, model: GraphParser, weights: GraphWeights) -> None:
         """Let a parser predict with the weights of a snapshot."""
-        model.fit(self.grammar, weights.share())
+        learned_by = learner_settings(self.learner, k=self.k, clip=self.clip)
+        model.fit(self.grammar, weights.share(), learned_by=learned_by)

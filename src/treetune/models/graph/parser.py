@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, ClassVar, Self, TypeAlias, Unpack
+from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from treetune.models.graph.grammar import (
     GraphWeights,
     templates_of,
 )
-from treetune.models.graph.labelling import best_choices, keep_fixed
+from treetune.models.graph.lists import candidates
 from treetune.models.graph.scoring import (
     NO_GUIDES,
     NOTHING_FIXED,
@@ -34,7 +34,6 @@ from treetune.models.graph.scoring import (
     Task,
     check_memory,
     collect,
-    label_scores,
     run,
 )
 from treetune.models.graph.templates import compile_templates
@@ -43,9 +42,6 @@ from treetune.models.learners import LearningOptions
 from treetune.models.parsing import TreeParser
 from treetune.weights.flat import FlatFrozenWeights
 from treetune.weights.store import FrozenWeights
-
-# Score, heads and labels of one sentence.
-Ranked: TypeAlias = tuple[float, NDArray[np.int32], NDArray[np.int32]]
 
 
 class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
@@ -63,9 +59,9 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
         compile_templates(templates_of(self.config), COLUMNS)
         self._templates: kernels.Templates | None = None
 
-    def fit(self, grammar: GraphGrammar, weights: GraphWeights) -> None:
+    def fit(self, grammar: GraphGrammar, weights: GraphWeights, *, learned_by: Mapping[str, Any] | None = None) -> None:
         """Take over what was learned; trainers call this."""
-        super().fit(grammar, weights)
+        super().fit(grammar, weights, learned_by=learned_by)
         self._templates = grammar.templates()
 
     @property
@@ -120,7 +116,7 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
             found = self._search(batch, k=asked, threads=threads)
             short = []
             for place, sentence in enumerate(left):
-                lists[sentence], is_all = self._candidates(found, batch, place, k, asked)
+                lists[sentence], is_all = candidates(self._task(), self.grammar.labels, found, batch, place, k, asked)
                 # Trees with lifted arcs may be one and the same when the arcs are put back: then there are too few.
                 if len(lists[sentence]) < k and not is_all:
                     short.append(sentence)
@@ -150,11 +146,18 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
 
         check_learning(self.config, **options)
 
-    def learner(self, treebank: Sequence[Example], *, seed: int = 0, **options: Unpack[LearningOptions]) -> Learner:
+    def learner(
+        self,
+        treebank: Sequence[Example],
+        *,
+        seed: int = 0,
+        go_on: bool = False,
+        **options: Unpack[LearningOptions],
+    ) -> Learner[Tree]:
         """Return what learns from `treebank`; nothing is drawn at random, so `seed` has no effect."""
         from treetune.models.graph.learner import GraphLearner
 
-        return GraphLearner(self, treebank, **options)
+        return GraphLearner(self, treebank, go_on=go_on, **options)
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return (configuration, arrays): all that `from_state` needs."""
@@ -165,6 +168,7 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
             **grammar.template_set.state(),
             "encoder": grammar.encoder.state(),
             "guided": grammar.is_guided,
+            "learned_by": dict(self.learned_by),
             "arc_scale": weights.arcs.scale,
             "label_scale": weights.labels.scale,
         }
@@ -187,7 +191,7 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
             FlatFrozenWeights.from_tensors(config["arc_scale"], arcs),
             FrozenWeights.from_tensors(len(labels), config["label_scale"], rows),
         )
-        parser.fit(grammar, weights)
+        parser.fit(grammar, weights, learned_by=config.get("learned_by", {}))
         return parser
 
     def _task(self) -> Task:
@@ -241,38 +245,6 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
             if label not in self.labels:
                 raise ModelError(f"the label {label!r} is none of the model's; known: {', '.join(self.labels)}")
         return np.array(tree.heads, np.int32), np.array([ids[label] for label in tree.labels], np.int32)
-
-    def _candidates(
-        self, found: Found, batch: Batch, place: int, k: int, asked: int
-    ) -> tuple[list[Candidate[Tree]], bool]:
-        """Return up to k different trees of one sentence, and whether there are no others to ask for."""
-        words = slice(int(batch.offsets[place]), int(batch.offsets[place + 1]))
-        fixed = batch.fixed[:, words] if batch.fixed.shape[1] else None
-        ranked = [
-            (float(found.scores[place, rank]), found.heads[rank, words], found.labels[rank, words])
-            for rank in range(int(found.counts[place]))
-        ]
-        if self.config.joint and asked > 1:
-            ranked = self._with_other_labels(ranked, batch.one(place), fixed, asked)
-        candidates: dict[Tree, Candidate[Tree]] = {}
-        for score, heads, labels in ranked:
-            tree = self.grammar.labels.tree(heads, labels, None if fixed is None else fixed[0])
-            if tree not in candidates and len(candidates) < k:
-                candidates[tree] = Candidate(tree, score, (*heads.tolist(), *labels.tolist()))
-        return list(candidates.values()), len(ranked) < asked
-
-    def _with_other_labels(
-        self, ranked: list[Ranked], sentence: Batch, fixed: NDArray[np.int32] | None, k: int
-    ) -> list[Ranked]:
-        """Return the k best labelled trees: their heads are among those of the k best trees, best labels given."""
-        everything: list[Ranked] = []
-        for score, heads, _ in ranked:
-            scores = label_scores(self._task(), sentence, heads)
-            if fixed is not None:
-                keep_fixed(scores, fixed[1, 1:])
-            for loss, chosen in best_choices(scores, k):
-                everything.append((score - loss, heads, np.concatenate([[kernels.NO_LABEL], chosen]).astype(np.int32)))
-        return sorted(everything, key=lambda one: -one[0])[:k]
 
     def _tree(self, heads: NDArray[np.int32], labels: NDArray[np.int32], batch: Batch, place: int) -> Tree:
         start, end = int(batch.offsets[place]), int(batch.offsets[place + 1])

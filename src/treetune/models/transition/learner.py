@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treetune.corpus.sentence import Example, Tree
+from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ConfigError, unknown_name
-from treetune.models.gold import check_gold, lift
-from treetune.models.learners import FACTORED_MIRA, MIRA, PERCEPTRON, check_learner, learner_settings
+from treetune.models.gold import check_gold, lift, lift_known
+from treetune.models.learners import FACTORED_MIRA, MIRA, PERCEPTRON, check_learner, learner_settings, learner_to_go_on
 from treetune.models.transition import _kernels as kernels
 from treetune.models.transition.parser import Grammar, TransitionParser
+from treetune.models.transition.practice import TransitionPractice
 from treetune.models.transition.search import Task, make_fixed, make_space
 from treetune.models.transition.system import label_masks, outputs
 from treetune.weights.store import FrozenWeights, LiveWeights, make_margins
@@ -76,23 +77,31 @@ class TransitionLearner:
         cost_augmented: bool = False,
         explore: float = 0.9,
         seed: int = 0,
+        go_on: bool = False,
     ) -> None:
         check_learning(learner=learner, update=update, k=k, clip=clip, cost_augmented=cost_augmented)
+        if go_on:
+            learner, clip = learner_to_go_on(learner, clip, parser.learned_by)
         self.learner = learner or PERCEPTRON
         self.update = update or default_update(parser.beam)
         self.k = k
         self.clip = CLIP if clip is None else clip
-        check_gold(treebank)
-        trees = lift(treebank, min_lifted=parser.config.min_lifted)
-        sentences = [example.sentence for example in treebank]
         self.parser = parser
-        self.grammar = Grammar.learn(sentences, trees, parser.config)
-        self.live = LiveWeights(outputs(self.grammar.labels))
+        sentences = [example.sentence for example in treebank]
+        if go_on:
+            self.grammar = parser.grammar
+            self.live = LiveWeights.thaw(parser.weights)
+            trees = lift_known(treebank, self.grammar.labels)
+        else:
+            check_gold(treebank)
+            trees = lift(treebank, min_lifted=parser.config.min_lifted)
+            self.grammar = Grammar.learn(sentences, trees, parser.config)
+            self.live = LiveWeights(outputs(self.grammar.labels))
         self.explore = explore
         self.seed = seed
-        self._templates = self.grammar.templates()
+        self.templates = self.grammar.templates()
         self._sentences = self.grammar.encode(sentences)
-        self._longest = max(len(sentence) for sentence in sentences)
+        self._longest = max((len(sentence) for sentence in sentences), default=0)
         self._encode_gold(trees)
         self._make_space()
         self._passes = 0
@@ -112,10 +121,14 @@ class TransitionLearner:
             gold = self._heads[start + 1 : start + 1 + len(tree)]
             gold[gold == 0] = len(tree) + 1
 
-    def _make_space(self) -> None:
+    def task(self, beam: int) -> Task:
+        """Return what a search with the weights as they are needs to know."""
         labels = self.grammar.labels
+        return Task(self.templates, self.live.store, label_masks(labels), labels.root_kinds(), beam)
+
+    def _make_space(self) -> None:
         beam = 1 if self.update == DYNAMIC else self.parser.beam
-        self._task = Task(self._templates, self.live.store, label_masks(labels), labels.root_kinds(), beam)
+        self._task = self.task(beam)
         self._space = make_space(self._task, self._longest)
         self._fixed = make_fixed(self._longest)
         self._unknown = np.full(self._longest + 2, -1, np.int32)
@@ -123,7 +136,7 @@ class TransitionLearner:
         self._scratch = np.zeros((2, 4), np.int64)
         # Gold and its rivals have two transitions a word; there are no more rivals than states in a beam.
         k = min(self.k, beam) if self.learner == MIRA else 1
-        self._room = 2 * (1 + k) * self._longest * len(self._templates.seeds)
+        self._room = 2 * (1 + k) * self._longest * len(self.templates.seeds)
         if self.learner == MIRA:
             self._rivals = kernels.Rivals(np.zeros(k, np.int64), np.zeros(self._longest + 2, np.bool_))
             self._margins = make_margins(self._room, k)
@@ -169,7 +182,7 @@ class TransitionLearner:
         start = (
             self._space,
             self._fixed,
-            self._templates,
+            self.templates,
             live.store,
             live.averages,
             self._sentences,
@@ -192,6 +205,27 @@ class TransitionLearner:
             RULES[self.update], self._predicted, self._update,
         )  # fmt: skip
 
+    def practice(self, sentences: Sequence[Sentence]) -> TransitionPractice:
+        """Return lists of candidates for sentences without gold trees, under the weights as they move."""
+        return TransitionPractice(self, sentences)
+
+    def step(self) -> None:
+        """Count one example as seen."""
+        self.live.step()
+
+    def restart_average(self) -> None:
+        """Average from here on only."""
+        self.live.restart_average()
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Return all that `restore` needs to go on from here."""
+        return {**self.live.tensors(), "passes": np.array([self._passes])}
+
+    def restore(self, tensors: dict[str, NDArray[Any]]) -> None:
+        """Go on from where `tensors` was taken."""
+        self.live.restore(tensors)
+        self._passes = int(tensors["passes"][0])
+
     def snapshot(self) -> FrozenWeights:
         """Return the averaged weights as they are now."""
         if self.learner == MIRA:
@@ -200,4 +234,5 @@ class TransitionLearner:
 
     def install(self, model: TransitionParser, weights: FrozenWeights) -> None:
         """Let a parser predict with the weights of a snapshot."""
-        model.fit(self.grammar, weights.share())
+        learned_by = learner_settings(self.learner, k=self.k, clip=self.clip)
+        model.fit(self.grammar, weights.share(), learned_by=learned_by)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Self, Unpack
 
@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Example, Sentence, Tree
-from treetune.corpus.wellformed import is_tree
 from treetune.errors import ConfigError, ModelError, unknown_name
 from treetune.features.encoding import COLUMNS, GUIDE_COLUMN, INPUTS, USUAL_COLUMNS, Encoder, guide_heads
 from treetune.features.templates import TemplateSet, check_guided, is_guide, load_templates
@@ -20,17 +19,13 @@ from treetune.models.labels import LabelTable
 from treetune.models.learners import LearningOptions
 from treetune.models.parsing import TreeParser
 from treetune.models.transition import _kernels as kernels
+from treetune.models.transition.lists import derivation, distinct, first_beam
 from treetune.models.transition.search import Found, Task, make_space, run, unknown_arcs
 from treetune.models.transition.system import STATE_VALUES, compile_templates, label_masks, outputs
 from treetune.weights.store import FrozenWeights
 
 # The folder of feature sets, and the name of the model.
 FAMILY = "transition"
-
-# What may change after training.
-
-# A k-best list is searched with at least this many times k states, since some trees come twice.
-STATES_PER_CANDIDATE = 1.25
 
 
 @dataclass(frozen=True)
@@ -112,9 +107,9 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
         compile_templates(load_templates(self.config.features, FAMILY), COLUMNS)
         self._templates: kernels.Templates | None = None
 
-    def fit(self, grammar: Grammar, weights: FrozenWeights) -> None:
+    def fit(self, grammar: Grammar, weights: FrozenWeights, *, learned_by: Mapping[str, Any] | None = None) -> None:
         """Take over what was learned; trainers call this."""
-        super().fit(grammar, weights)
+        super().fit(grammar, weights, learned_by=learned_by)
         self._templates = grammar.templates()
 
     @property
@@ -162,7 +157,7 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
         """Return the k-best list of each sentence; the same for any number of threads."""
         if k < 1:
             raise ConfigError(f"k must be at least 1, found {k}")
-        beam = max(self.beam, int(k * STATES_PER_CANDIDATE) if k > 1 else 1)
+        beam = first_beam(self.beam, k)
         lists: list[list[Candidate[Tree]]] = [[] for _ in sentences]
         left = list(range(len(sentences)))
         while left:
@@ -179,7 +174,10 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
             )
             unfinished = []
             for place, i in enumerate(left):
-                lists[i] = self._distinct(found, place, encoded.offsets, k, known[0])
+                lists[i] = distinct(
+                    found, place, encoded.offsets, k,
+                    labels=self.grammar.labels, fixed_heads=known[0], scale=self.weights.scale,
+                )  # fmt: skip
                 # A beam that was not full has seen everything there is.
                 if len(lists[i]) < k and found.widths[place] == beam:
                     unfinished.append(i)
@@ -188,16 +186,7 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
 
     def derivation(self, tree: Tree) -> tuple[int, ...]:
         """Return the canonical transitions of a projective tree; empty if it has none."""
-        ids = self.grammar.labels.ids()
-        n = len(tree)
-        heads = np.array(tree.heads, np.int32)
-        labels = np.array([ids.get(label, kernels.NO_LABEL) for label in tree.labels], np.int32)
-        actions = np.empty(2 * n, np.int32)
-        if (labels[1:] < 0).any() or not is_tree(tree.heads):
-            return ()
-        n_labels = len(self.grammar.labels)
-        done = kernels.oracle_actions(heads, labels, n, n_labels, np.empty(n + 2, np.int64), actions)
-        return tuple(int(action) for action in actions) if done == 2 * n else ()
+        return derivation(tree, self.grammar.labels)
 
     def features(
         self, sentence: Sentence, output: Tree | Candidate[Tree]
@@ -235,11 +224,18 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
 
         check_learning(**options)
 
-    def learner(self, treebank: Sequence[Example], *, seed: int = 0, **options: Unpack[LearningOptions]) -> Learner:
+    def learner(
+        self,
+        treebank: Sequence[Example],
+        *,
+        seed: int = 0,
+        go_on: bool = False,
+        **options: Unpack[LearningOptions],
+    ) -> Learner[Tree]:
         """Return what learns from `treebank`; see `models.transition.learner`."""
         from treetune.models.transition.learner import TransitionLearner
 
-        return TransitionLearner(self, treebank, seed=seed, **options)
+        return TransitionLearner(self, treebank, seed=seed, go_on=go_on, **options)
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return (configuration, arrays): all that `from_state` needs."""
@@ -250,6 +246,7 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
             **grammar.template_set.state(),
             "encoder": grammar.encoder.state(),
             "guided": grammar.is_guided,
+            "learned_by": dict(self.learned_by),
             "scale": self.weights.scale,
         }
         return config, self.weights.tensors()
@@ -265,7 +262,8 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
         templates = TemplateSet.from_state(config)
         # The first models were kept without a word on guides.
         grammar = Grammar(Encoder.from_state(config["encoder"]), labels, templates, config.get("guided", False))
-        parser.fit(grammar, FrozenWeights.from_tensors(outputs(labels), config["scale"], tensors))
+        weights = FrozenWeights.from_tensors(outputs(labels), config["scale"], tensors)
+        parser.fit(grammar, weights, learned_by=config.get("learned_by", {}))
         return parser
 
     def _task(self, beam: int) -> Task:
@@ -284,23 +282,6 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
     def _tree(self, found: Found, rank: int, start: int, end: int, fixed_heads: NDArray[np.int32]) -> Tree:
         heads, labels = found.heads[rank, start:end], found.labels[rank, start:end]
         return self.grammar.labels.tree(heads, labels, fixed_heads[start:end])
-
-    def _distinct(
-        self, found: Found, place: int, offsets: NDArray[np.int64], k: int, fixed_heads: NDArray[np.int32]
-    ) -> list[Candidate[Tree]]:
-        start, end = int(offsets[place]), int(offsets[place + 1])
-        steps = slice(2 * start, 2 * start + 2 * (end - start - 1))
-        candidates: dict[Tree, Candidate[Tree]] = {}
-        for rank in range(int(found.widths[place])):
-            tree = self._tree(found, rank, start, end, fixed_heads)
-            if tree not in candidates:
-                score = float(found.scores[place, rank]) / self.weights.scale
-                candidates[tree] = Candidate(tree, score, tuple(found.actions[rank, steps].tolist()))
-            if len(candidates) == k:
-                break
-        if end - start == 1:
-            return [Candidate(Tree.unknown(0), 0.0)]
-        return list(candidates.values())
 
     def _actions(self, sentence: Sentence, output: Tree | Candidate[Tree]) -> tuple[int, ...]:
         tree = output.output if isinstance(output, Candidate) else output

@@ -1,0 +1,86 @@
+"""How to learn from main verbs: lists of which length, how often, and what a few more known arcs are worth.
+
+    python experiments/augmented_study.py --data DIR
+
+The transition parser, the first 5,000 sentences of the source treebank, and questions of which the main verb is known.
+Rows differ in how an output with a lower cost is looked for (among the k best; in growing lists; by constrained
+search), in how many steps are taken for each step on the treebank, and in how many arcs of a question are known.
+"""
+
+from __future__ import annotations
+
+from common import Experiment, main
+from findings import Claim, Results, Verdict, higher, significantly_higher
+from questions import EPOCHS, START, TARGETS, corpus, main_verbs
+from recipes import Extra, Recipe
+from runs import Row
+
+SOURCE = corpus("source, 5,000 sentences", "source-train", most=5000)
+PARSER = ("transition", {"beam": 8}, {"learner": "mira"})
+BASELINE = "treebank alone"
+LENGTHS = (2, 4, 8, 16, 32, 64)
+RATES = (0.25, 0.5, 1.0, 2.0, 4.0)
+ARCS = (1, 2, 5)
+GROWING, CONSTRAINED = "growing lists, 8 to 64", "constrained search"
+
+
+def listed(k: int) -> str:
+    """Return the name of the row with lists of one length."""
+    return f"lists of {k}"
+
+
+def rated(rate: float) -> str:
+    """Return the name of the row with growing lists and a rate."""
+    return GROWING if rate == 1 else f"{GROWING}, rate {rate:g}"
+
+
+def partial(target: str, arcs: int) -> str:
+    """Return the name of the row with so many known arcs."""
+    return f"{target}: {arcs} known {'arc' if arcs == 1 else 'arcs'}"
+
+
+def rows() -> list[Row]:
+    """Return all rows."""
+    extras = {
+        **{listed(k): main_verbs("target", search="list", k=k) for k in LENGTHS},
+        **{rated(rate): main_verbs("target", rate=rate) for rate in RATES},
+        CONSTRAINED: main_verbs("target", search="constrained"),
+        **{
+            partial(target, arcs): Extra(f"{target}-train", arcs, {"name": "partial-tree"}, {"start": START})
+            for target in TARGETS
+            for arcs in ARCS
+        },
+    }
+    found = [Row(BASELINE, SOURCE, Recipe(*PARSER))]
+    return found + [Row(name, SOURCE, Recipe(*PARSER, extras=(extra,))) for name, extra in extras.items()]
+
+
+def growing_is_best(results: Results) -> Verdict:
+    """Check that growing lists find the right root more often than lists of any one length."""
+    means = {row: results.mean(row, "target-test", "root") for row in (GROWING, *map(listed, LENGTHS))}
+    return means[GROWING] >= max(means.values()), means
+
+
+EXPERIMENT = Experiment(
+    name="augmented_study",
+    title="Lists, rates and known arcs",
+    rows=tuple(rows()),
+    pairs=(
+        *((name.name, BASELINE) for name in rows() if name.name != BASELINE),
+        *((partial(target, more), partial(target, less)) for target in TARGETS for less, more in ((1, 2), (2, 5))),
+    ),
+    claims=(
+        significantly_higher(GROWING, BASELINE, "target-test", "root"),
+        Claim("target-test: growing lists have a root accuracy at least that of any fixed length", growing_is_best),
+        *(
+            higher(partial(target, more), partial(target, less), f"{target}-test", "LAS")
+            for target in TARGETS
+            for less, more in ((1, 2), (2, 5))
+        ),
+    ),
+    epochs=EPOCHS,
+    shown={"LAS": "LAS", "UAS": "UAS", "root": "root"},
+)
+
+if __name__ == "__main__":
+    main(EXPERIMENT, __doc__)

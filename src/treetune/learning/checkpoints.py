@@ -1,0 +1,99 @@
+"""Everything a training needs to go on after it was stopped, in one file that is always whole."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treetune.corpus.files import open_atomic
+from treetune.corpus.sentence import Example
+from treetune.errors import ConfigError, ModelError
+from treetune.learning.objectives import Objective, sentence_and_reference
+
+Tensors = dict[str, NDArray[Any]]
+ModelState = tuple[dict[str, Any], Tensors]
+
+_STATE = "treetune checkpoint 1"
+_LEARNER, _BEST = "learner.", "best."
+
+
+class Checkpoint:
+    """A file that holds the state of one training; it appears, or is replaced, only when it is complete.
+
+    `told` stands for options and data: a file of another training is refused.
+    """
+
+    def __init__(self, path: str | Path, told: str) -> None:
+        self._path = Path(path)
+        self._told = told
+        if self._path.is_dir():
+            raise ConfigError(f"cannot write the checkpoint {path}: it is a directory; give the name of a file")
+        if not self._path.parent.is_dir():
+            raise ConfigError(f"cannot write the checkpoint {path}: there is no folder {self._path.parent}")
+
+    def write(self, state: dict[str, Any], learner: Tensors, best: ModelState | None) -> None:
+        """Keep the state of the trainer, of the learner and of the best model so far."""
+        import safetensors.numpy
+
+        content = {**state, "told": self._told, "best": None if best is None else best[0]}
+        tensors = {_LEARNER + name: array for name, array in learner.items()}
+        if best is not None:
+            tensors |= {_BEST + name: array for name, array in best[1].items()}
+        whole = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
+        with open_atomic(self._path) as out:
+            out.write(safetensors.numpy.save(whole, metadata={_STATE: json.dumps(content)}))
+
+    def read(self) -> dict[str, Any] | None:
+        """Return what was kept, with the arrays under "learner" and "best"; None if there is no file.
+
+        Raises ModelError for a damaged file, ConfigError for one of another training.
+        """
+        import safetensors
+        import safetensors.numpy
+
+        if not self._path.exists():
+            return None
+        try:
+            with safetensors.safe_open(self._path, framework="numpy") as file:
+                content = (file.metadata() or {}).get(_STATE)
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
+        except (safetensors.SafetensorError, OSError, ValueError) as error:
+            raise ModelError(
+                f"cannot read the checkpoint {self._path}: {error}; remove it to start from the beginning"
+            ) from None
+        if content is None:
+            raise ModelError(f"{self._path} is not a checkpoint of treetune; give another name")
+        state: dict[str, Any] = json.loads(content)
+        if state.pop("told") != self._told:
+            raise ConfigError(
+                f"the checkpoint {self._path} is of a training with other data or options; "
+                "resume with the same ones, or remove it to start from the beginning"
+            )
+        state["learner"] = _part(tensors, _LEARNER)
+        state["best"] = None if state["best"] is None else (state["best"], _part(tensors, _BEST))
+        return state
+
+
+def _part(tensors: Tensors, prefix: str) -> Tensors:
+    return {name.removeprefix(prefix): array for name, array in tensors.items() if name.startswith(prefix)}
+
+
+def fingerprint(
+    told: dict[str, Any], start: ModelState, objectives: Sequence[Objective], dev: Sequence[Example]
+) -> str:
+    """Return a text that is the same only for the same options, data, and model to start from."""
+    config, tensors = start
+    digest = hashlib.sha256(json.dumps([told, config], sort_keys=True).encode())
+    for name, array in sorted(tensors.items()):
+        digest.update(f"{name} {array.dtype} {array.shape}".encode() + array.tobytes())
+    for items in (*(objective.data for objective in objectives), *(objective.dev for objective in objectives), dev):
+        digest.update(b"data")
+        for item in items:
+            digest.update(repr(sentence_and_reference(item)).encode())
+    return digest.hexdigest()

@@ -1,0 +1,115 @@
+"""What a model is to learn besides its treebank: data, what a prediction costs there, and how often to look."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from treetune.corpus.sentence import Example, Sentence, name_sentence
+from treetune.errors import ConfigError, DataError, unknown_name
+from treetune.losses import Loss, as_loss
+
+Cost: TypeAlias = Callable[[Sentence, Any, Any], float]
+Item: TypeAlias = "Example | tuple[Sentence, Any]"
+
+Search = Literal["growing", "list", "constrained"]
+SEARCHES: tuple[Search, ...] = ("growing", "list", "constrained")
+
+
+@dataclass(frozen=True)
+class Objective:
+    """Data, a loss and how often to learn from them; one of the M objectives of Hall et al. (2011), Algorithm 2.
+
+    Attributes:
+        data: Examples, whose gold tree (perhaps partial) is the reference, or pairs (sentence, reference).
+        loss: What an output costs: a loss of `treetune.losses`, or any `cost(sentence, output, reference)`.
+            None for gold trees that are learned as the treebank is.
+        name: What it is called in reports; by default after the loss, "root loss".
+        rate: How many steps to take for each step on the treebank: 0.5 is every other time.
+        search: How to find an output that costs less than the best one. "list" looks among the `k` best.
+            "growing" doubles k up to `max_k` until there is one. "constrained" asks for the best output that has
+            all the loss says is known, if it can say so.
+        k: The length of the list.
+        max_k: The longest list.
+        start: The first epoch in which it is used. The average of the weights begins anew there: one over everything
+            would hide the effect. None: the third, or the last of fewer, or the first if the model has been trained
+            before.
+        dev: Data of the same kind, on which the mean cost is measured after every epoch.
+    """
+
+    data: Sequence[Item]
+    loss: Loss[Any, Any] | Cost | None = None
+    name: str = ""
+    rate: float = 1.0
+    search: Search = "growing"
+    k: int = 8
+    max_k: int = 64
+    start: int | None = None
+    dev: Sequence[Item] = ()
+    cost: Loss[Any, Any] | None = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cost", None if self.loss is None else as_loss(self.loss))
+        if not self.name:
+            object.__setattr__(self, "name", "trees" if self.cost is None else f"{self.cost.name} loss")
+        if not 0 < self.rate < math.inf:
+            raise ConfigError(f"{self.name}: rate must be a number above 0, found {self.rate}")
+        if self.search not in SEARCHES:
+            raise unknown_name("search", self.search, SEARCHES)
+        if self.k < 1:
+            raise ConfigError(f"{self.name}: k must be at least 1, found {self.k}")
+        if self.search == "list" and self.k < 2:
+            raise ConfigError(f"{self.name}: k must be at least 2 to have a choice, found {self.k}")
+        if self.search == "growing" and self.max_k < self.k:
+            raise ConfigError(f"{self.name}: max_k must be at least k ({self.k}), found {self.max_k}")
+        if self.start is not None and self.start < 1:
+            raise ConfigError(f"{self.name}: start must be at least 1, the first epoch, found {self.start}")
+        if self.cost is None and self.dev:
+            raise ConfigError(f"{self.name}: gold trees have no cost to measure; give them as the dev of train")
+
+    @property
+    def is_intrinsic(self) -> bool:
+        """Whether its data are gold trees, to be learned as the treebank is."""
+        return self.cost is None
+
+    def check(self) -> None:
+        """Raise DataError, naming the sentence, for data that cannot serve; ConfigError for a search that cannot."""
+        if not self.data:
+            raise DataError(f"{self.name}: expected at least one sentence to learn from, found none")
+        self._check_references()
+        if self.cost is not None and self.search == "constrained" and not any(map(self._is_known, self.data)):
+            raise ConfigError(
+                f"{self.name}: constrained search needs a loss that can say what is known, found {self.cost.name}, "
+                'which cannot; use search="growing"'
+            )
+
+    def _is_known(self, item: Item) -> bool:
+        assert self.cost is not None
+        return self.cost.known(*sentence_and_reference(item)) is not None
+
+    def _check_references(self) -> None:
+        for where, items in (("", self.data), (" of its dev data", self.dev)):
+            for number, (sentence, reference) in enumerate(map(sentence_and_reference, items), start=1):
+                try:
+                    if self.cost is not None:
+                        self.cost.check(sentence, reference)
+                except DataError as error:
+                    raise DataError(f"{self.name}: {name_sentence(number, sentence)}{where}: {error.problem}") from None
+
+    def settings(self) -> dict[str, Any]:
+        """Return how it learns, every default filled in, as JSON can hold it."""
+        found: dict[str, Any] = {"name": self.name, "sentences": len(self.data), "rate": self.rate}
+        if self.cost is not None:
+            found |= {"loss": self.cost.settings(), "search": self.search}
+            if self.search != "constrained":
+                found |= {"k": self.k}
+            if self.search == "growing":
+                found |= {"max_k": self.max_k}
+        return found
+
+
+def sentence_and_reference(item: Item) -> tuple[Sentence, Any]:
+    """Return what to parse, and what the loss compares the output with."""
+    return (item.sentence, item.gold) if isinstance(item, Example) else item

@@ -1,0 +1,115 @@
+"""One step on an extrinsic objective: the inline ranker of Hall et al. (2011), Algorithm 3."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Generic, TypeVar
+
+from treetune.corpus.sentence import Sentence
+from treetune.errors import DataError
+from treetune.learning.objectives import Objective
+from treetune.losses import Loss
+from treetune.models.base import Candidate, Practice
+
+Output = TypeVar("Output")
+
+
+class Outcome(Enum):
+    """What became of one step."""
+
+    UPDATED = "updated"
+    """The weights moved towards an output that costs less."""
+    ALREADY_BEST = "already best"
+    """The best output has no cost."""
+    STUCK = "no better candidate"
+    """The best output costs something, and nothing that costs less was found below it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The outcome of a step, the cost of the model's best output, and that of the one it was moved towards."""
+
+    outcome: Outcome
+    cost: float
+    better: float
+
+
+class Ranker(Generic[Output]):
+    """Asks a model for candidates, a loss for costs, and moves the model from its best output to a cheaper one."""
+
+    def __init__(self, practice: Practice[Output], objective: Objective) -> None:
+        assert objective.cost is not None
+        self._practice = practice
+        self._objective = objective
+        self._loss: Loss[Any, Any] = objective.cost
+
+    def step(self, place: int, sentence: Sentence, reference: Any) -> Step:
+        """Learn from one example."""
+        if self._objective.search == "constrained":
+            return self._step_constrained(place, sentence, reference)
+        objective, k = self._objective, self._objective.k
+        costs: dict[Output, float] = {}
+        while True:
+            found = self._practice.k_best(place, k)
+            news = self._price(costs, sentence, found, reference)
+            first = costs[found[0].output]
+            # Of equal costs, the one that the model likes best.
+            better = min(found, key=lambda candidate: costs[candidate.output])
+            if costs[better.output] < first:
+                better = self._nearest(place, sentence, reference, better, found[0], costs)
+                return self._move(place, better, found[0], costs[better.output], first)
+            if first == 0:
+                return Step(Outcome.ALREADY_BEST, first, first)
+            # A list may be shorter than asked for before it has everything, so ask until there is nothing new.
+            if objective.search == "list" or k >= objective.max_k or not news:
+                return Step(Outcome.STUCK, first, first)
+            k = min(2 * k, objective.max_k)
+
+    def _step_constrained(self, place: int, sentence: Sentence, reference: Any) -> Step:
+        found = self._practice.k_best(place, 1)[0]
+        (cost,) = self._loss.costs(sentence, [found.output], reference)
+        if cost == 0:
+            return Step(Outcome.ALREADY_BEST, cost, cost)
+        try:
+            better = self._practice.k_best(place, 1, constraint=self._loss.known(sentence, reference))[0]
+        except DataError:
+            # What is known fits into no output of this model, as crossing arcs into no projective tree.
+            return Step(Outcome.STUCK, cost, cost)
+        (reached,) = self._loss.costs(sentence, [better.output], reference)
+        if reached >= cost:
+            return Step(Outcome.STUCK, cost, cost)
+        return self._move(place, better, found, reached, cost)
+
+    def _nearest(
+        self,
+        place: int,
+        sentence: Sentence,
+        reference: Any,
+        better: Candidate[Output],
+        worse: Candidate[Output],
+        costs: dict[Output, float],
+    ) -> Candidate[Output]:
+        """Return the better output, with as much of the worse one as the loss does not mind.
+
+        What a loss does not look at it does not teach: without this, labels that no treebank holds in place drift away.
+        """
+        nearer = self._practice.nearer(place, better, worse)
+        if nearer is None:
+            return better
+        self._price(costs, sentence, [nearer], reference)
+        return nearer if costs[nearer.output] <= costs[better.output] else better
+
+    def _move(self, place: int, better: Candidate[Output], worse: Candidate[Output], low: float, high: float) -> Step:
+        changed = self._practice.move(place, better, worse, margin=high - low)
+        # A better output that leads already was missed by the search: there is nothing to learn from that.
+        return Step(Outcome.UPDATED, high, low) if changed else Step(Outcome.STUCK, high, high)
+
+    def _price(
+        self, costs: dict[Output, float], sentence: Sentence, found: list[Candidate[Output]], reference: Any
+    ) -> int:
+        """Add the costs of those outputs that have none yet: of a longer list, half have; return how many were new."""
+        new = [candidate.output for candidate in found if candidate.output not in costs]
+        if new:
+            costs.update(zip(new, self._loss.costs(sentence, new, reference), strict=True))
+        return len(new)

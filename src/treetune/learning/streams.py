@@ -1,0 +1,104 @@
+"""The data of one objective in an order of its own, and what was learned from them in this epoch."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treetune.learning.objectives import Objective, sentence_and_reference
+from treetune.learning.progress import Tally
+from treetune.learning.ranker import Outcome, Ranker
+from treetune.models.base import Learner
+
+
+class Stream:
+    """Examples without end: each pass over the data has a new order, drawn from the seed and the objective's number.
+
+    `take` learns from the next examples; `tally` is what came of it.
+    """
+
+    def __init__(self, objective: Objective, learner: Learner[Any], *, seed: int, number: int, first: int) -> None:
+        self.objective = objective
+        self._learner = learner
+        # Gold trees of all objectives are in one treebank of the learner; those of this one begin at `first`.
+        self._first = first
+        # The treebank alone is shuffled as it was before there were other objectives.
+        self._shuffle = np.random.default_rng(seed if number == 0 else [seed, number])
+        self._order: NDArray[np.int64] = np.empty(0, np.int64)
+        self._next = 0
+        self._ranker: Ranker[Any] | None = None
+        if not objective.is_intrinsic:
+            self._items = [sentence_and_reference(item) for item in objective.data]
+            self._ranker = Ranker(learner.practice([sentence for sentence, _ in self._items]), objective)
+        self.start_epoch()
+
+    def __len__(self) -> int:
+        """Return the number of examples in one pass."""
+        return len(self.objective.data)
+
+    def start_epoch(self) -> None:
+        """Count from 0 again."""
+        self.words = 0
+        self._counts: Counter[Outcome] = Counter()
+        self._seen = 0
+        self._cost = self._better = 0.0
+
+    def take(self, count: int) -> None:
+        """Learn from the next `count` examples."""
+        while count:
+            if self._next == len(self._order):
+                self._order = self._shuffle.permutation(len(self))
+                self._next = 0
+            part = self._order[self._next : self._next + count]
+            self._next += len(part)
+            count -= len(part)
+            self._learn(part)
+
+    def _learn(self, part: NDArray[np.int64]) -> None:
+        self._seen += len(part)
+        if self._ranker is None:
+            places = part + self._first
+            self._counts[Outcome.UPDATED] += self._learner.learn(places)
+            self.words += self._learner.words(places)
+            return
+        for place in part:
+            sentence, reference = self._items[place]
+            self._learner.step()
+            step = self._ranker.step(int(place), sentence, reference)
+            self._counts[step.outcome] += 1
+            self._cost += step.cost
+            self._better += step.better
+            self.words += len(sentence)
+
+    @property
+    def seen(self) -> int:
+        """How many examples were taken in this epoch."""
+        return self._seen
+
+    def tally(self) -> Tally:
+        """Return what was done since the start of the epoch."""
+        updated = self._counts[Outcome.UPDATED]
+        if self._ranker is None:
+            return Tally(self.objective.name, self._seen, updated, already_best=self._seen - updated)
+        return Tally(
+            self.objective.name,
+            self._seen,
+            updated,
+            already_best=self._counts[Outcome.ALREADY_BEST],
+            stuck=self._counts[Outcome.STUCK],
+            cost=self._cost / self._seen if self._seen else None,
+            better=self._better / self._seen if self._seen else None,
+        )
+
+    def state(self) -> dict[str, Any]:
+        """Return where in which order it stands, as JSON can hold it."""
+        return {"shuffle": self._shuffle.bit_generator.state, "order": self._order.tolist(), "next": self._next}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from where `state` was taken."""
+        self._shuffle.bit_generator.state = state["shuffle"]
+        self._order = np.array(state["order"], np.int64)
+        self._next = state["next"]

@@ -1,0 +1,253 @@
+"""One step of the inline ranker (Hall et al. 2011, Algorithm 3): what it asks for, and what it moves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from linear_model import label_of, output, sentence
+
+from treetune.corpus.sentence import Sentence, Tree
+from treetune.errors import DataError
+from treetune.learning.objectives import Objective
+from treetune.learning.ranker import Outcome, Ranker, Step
+from treetune.losses import Loss
+from treetune.models.base import Candidate
+
+WORD = sentence("x")
+
+
+class Scripted:
+    """A practice whose outputs are listed, best first; lists of the lengths `short` lack one output.
+
+    A constraint is answered by the `fitting` output, with a score of its own; `nearer` is between any two outputs.
+    """
+
+    def __init__(
+        self,
+        labels: Sequence[str],
+        *,
+        fitting: Candidate[Tree] | None = None,
+        nearer: Candidate[Tree] | None = None,
+        moves: bool = True,
+        short: Sequence[int] = (),
+    ) -> None:
+        self.candidates = [Candidate(output(label), -float(rank)) for rank, label in enumerate(labels)]
+        self.fitting = fitting
+        self.between = nearer
+        self.moves = moves
+        self.short = short
+        self.asked: list[int] = []
+        self.constraints: list[Tree] = []
+        self.moved: list[tuple[int, str, str, float]] = []
+
+    def __len__(self) -> int:
+        return 8
+
+    def k_best(self, place: int, k: int, *, constraint: Tree | None = None) -> list[Candidate[Tree]]:
+        if constraint is not None:
+            self.constraints.append(constraint)
+            if self.fitting is None:
+                raise DataError("no output has it")
+            return [self.fitting]
+        self.asked.append(k)
+        return self.candidates[: k - 1 if k in self.short else k]
+
+    def nearer(self, place: int, better: Candidate[Tree], worse: Candidate[Tree]) -> Candidate[Tree] | None:
+        assert place == 5
+        return self.between
+
+    def move(self, place: int, better: Candidate[Tree], worse: Candidate[Tree], *, margin: float) -> bool:
+        self.moved.append((place, label_of(better.output), label_of(worse.output), margin))
+        return self.moves
+
+
+class Priced(Loss[Tree, str]):
+    """Costs by label; notes for which labels they were asked, one list a call."""
+
+    name = "priced"
+
+    def __init__(self, prices: Mapping[str, float]) -> None:
+        self._prices = prices
+        self.asked: list[list[str]] = []
+
+    def __call__(self, sentence: Sentence, output: Tree, reference: str) -> float:
+        assert sentence is WORD
+        assert reference == "the reference"
+        return self._prices[label_of(output)]
+
+    def costs(self, sentence: Sentence, outputs: Sequence[Tree], reference: str) -> list[float]:
+        self.asked.append([label_of(tree) for tree in outputs])
+        return super().costs(sentence, outputs, reference)
+
+    def known(self, sentence: Sentence, reference: str) -> Tree | None:
+        assert reference == "the reference"
+        return output("known")
+
+
+def take_step(practice: Scripted, loss: Priced, **options: Any) -> Step:
+    objective = Objective([(WORD, "the reference")], loss, **options)
+    return Ranker(practice, objective).step(5, WORD, "the reference")
+
+
+def test_the_lowest_cost_wins_and_the_margin_is_the_difference() -> None:
+    practice, loss = Scripted("abcd"), Priced({"a": 0.75, "b": 0.5, "c": 0.25, "d": 0.5})
+    assert take_step(practice, loss, search="list", k=4) == Step(Outcome.UPDATED, 0.75, 0.25)
+    assert practice.moved == [(5, "c", "a", 0.5)]
+    assert practice.asked == [4]
+
+
+def test_nothing_moves_when_the_best_output_costs_nothing() -> None:
+    practice, loss = Scripted("abcd"), Priced(dict.fromkeys("abcd", 0.0))
+    for search in ("list", "growing", "constrained"):
+        assert take_step(practice, loss, search=search, k=2) == Step(Outcome.ALREADY_BEST, 0.0, 0.0)
+    assert practice.moved == []
+    assert practice.constraints == []
+    # One list each is enough to know.
+    assert practice.asked == [2, 2, 1]
+
+
+def test_nothing_moves_when_the_best_output_costs_least() -> None:
+    practice, loss = Scripted("abcd"), Priced({"a": 0.5, "b": 1.0, "c": 0.5, "d": 0.75})
+    assert take_step(practice, loss, search="list", k=4) == Step(Outcome.STUCK, 0.5, 0.5)
+    assert practice.moved == []
+
+
+def test_of_equal_costs_the_model_s_best_wins() -> None:
+    practice, loss = Scripted("abcd"), Priced({"a": 1.0, "b": 0.5, "c": 0.25, "d": 0.25})
+    take_step(practice, loss, search="list", k=4)
+    assert practice.moved == [(5, "c", "a", 0.75)]
+
+
+def test_a_list_is_no_longer_than_it_may_be() -> None:
+    practice, loss = Scripted("abcd"), Priced({"a": 1.0, "b": 1.0, "c": 0.0, "d": 0.0})
+    assert take_step(practice, loss, search="list", k=2).outcome is Outcome.STUCK
+    assert practice.asked == [2]
+
+
+def test_a_growing_list_doubles_until_something_is_better() -> None:
+    labels = [f"y{rank}" for rank in range(40)]
+    practice, loss = Scripted(labels), Priced({label: float(label != "y11") for label in labels})
+    assert take_step(practice, loss, k=2) == Step(Outcome.UPDATED, 1.0, 0.0)
+    assert practice.asked == [2, 4, 8, 16]
+    assert practice.moved == [(5, "y11", "y0", 1.0)]
+    # Each output is priced once.
+    assert loss.asked == [labels[:2], labels[2:4], labels[4:8], labels[8:16]]
+
+
+@pytest.mark.parametrize(
+    ("k", "max_k", "asked"),
+    [(1, 1, [1]), (1, 5, [1, 2, 4, 5]), (3, 20, [3, 6, 12, 20]), (8, 8, [8]), (8, 64, [8, 16, 32, 64])],
+)
+def test_a_growing_list_ends_at_its_cap(k: int, max_k: int, asked: list[int]) -> None:
+    labels = [f"y{rank}" for rank in range(100)]
+    practice, loss = Scripted(labels), Priced(dict.fromkeys(labels, 1.0))
+    assert take_step(practice, loss, k=k, max_k=max_k) == Step(Outcome.STUCK, 1.0, 1.0)
+    assert practice.asked == asked
+    assert [label for asked in loss.asked for label in asked] == labels[: practice.asked[-1]]
+
+
+def test_a_growing_list_ends_when_there_is_nothing_new() -> None:
+    practice, loss = Scripted("abc"), Priced(dict.fromkeys("abc", 1.0))
+    assert take_step(practice, loss, k=2) == Step(Outcome.STUCK, 1.0, 1.0)
+    assert practice.asked == [2, 4, 8]
+    assert loss.asked == [["a", "b"], ["c"]]
+
+
+def test_a_short_list_is_not_yet_everything() -> None:
+    """As of second order with crossing arcs, where two trees of a list may climb to the same one."""
+    practice, loss = Scripted("abcdef", short=(2, 4)), Priced({**dict.fromkeys("abcde", 1.0), "f": 0.0})
+    assert take_step(practice, loss, k=2) == Step(Outcome.UPDATED, 1.0, 0.0)
+    assert practice.asked == [2, 4, 8]
+
+
+def test_a_longer_list_may_begin_with_another_output() -> None:
+    class Wider(Scripted):
+        """The wider beam finds a better first output, as cheap as the old one was dear."""
+
+        def k_best(self, place: int, k: int, *, constraint: Tree | None = None) -> list[Candidate[Tree]]:
+            found = super().k_best(place, k, constraint=constraint)
+            return found if k == 2 else [Candidate(output("new"), 1.0), *found]
+
+    practice, loss = Wider("abcd"), Priced({"a": 0.75, "b": 1.0, "c": 0.5, "d": 1.0, "new": 0.25})
+    assert take_step(practice, loss, k=2, max_k=4) == Step(Outcome.STUCK, 0.25, 0.25)
+    assert practice.moved == []
+
+
+@pytest.mark.parametrize(
+    ("price", "chosen", "low"), [(0.0, "z", 0.0), (0.25, "z", 0.25), (0.3, "c", 0.25), (1.0, "c", 0.25)]
+)
+@pytest.mark.parametrize("search", ["list", "growing"])
+def test_an_output_that_is_nearer_is_taken_unless_it_costs_more(
+    search: str, price: float, chosen: str, low: float
+) -> None:
+    practice = Scripted("abc", nearer=Candidate(output("z"), -0.5))
+    loss = Priced({"a": 0.75, "b": 1.0, "c": 0.25, "z": price})
+    assert take_step(practice, loss, search=search, k=3) == Step(Outcome.UPDATED, 0.75, low)
+    assert practice.moved == [(5, chosen, "a", 0.75 - low)]
+    assert loss.asked == [["a", "b", "c"], ["z"]]
+
+
+def test_an_output_that_is_nearer_may_be_in_the_list() -> None:
+    practice = Scripted("abc", nearer=Candidate(output("b"), -1.0))
+    loss = Priced({"a": 0.75, "b": 0.25, "c": 0.25})
+    take_step(practice, loss, search="list", k=3)
+    assert loss.asked == [["a", "b", "c"]]
+
+
+def test_constrained_search_moves_to_what_is_known() -> None:
+    practice, loss = Scripted("ab", fitting=Candidate(output("z"), -9.0)), Priced({"a": 1.0, "z": 0.25})
+    assert take_step(practice, loss, search="constrained") == Step(Outcome.UPDATED, 1.0, 0.25)
+    assert practice.asked == [1]
+    assert practice.constraints == [output("known")]
+    assert practice.moved == [(5, "z", "a", 0.75)]
+    assert loss.asked == [["a"], ["z"]]
+
+
+def test_what_is_known_may_fit_into_no_output() -> None:
+    practice, loss = Scripted("ab"), Priced({"a": 1.0})
+    assert take_step(practice, loss, search="constrained") == Step(Outcome.STUCK, 1.0, 1.0)
+    assert practice.constraints == [output("known")]
+    assert practice.moved == []
+
+
+@pytest.mark.parametrize("cost", [1.0, 2.0])
+def test_what_is_known_may_not_be_better(cost: float) -> None:
+    practice, loss = Scripted("ab", fitting=Candidate(output("z"), -9.0)), Priced({"a": 1.0, "z": cost})
+    assert take_step(practice, loss, search="constrained") == Step(Outcome.STUCK, 1.0, 1.0)
+    assert practice.moved == []
+
+
+@pytest.mark.parametrize("search", ["list", "growing", "constrained"])
+def test_an_output_that_leads_already_teaches_nothing(search: str) -> None:
+    practice = Scripted("ab", fitting=Candidate(output("b"), 1.0), moves=False)
+    loss = Priced({"a": 1.0, "b": 0.0})
+    assert take_step(practice, loss, search=search, k=2) == Step(Outcome.STUCK, 1.0, 1.0)
+    assert practice.moved == [(5, "b", "a", 1.0)]
+
+
+@given(
+    prices=st.lists(st.integers(0, 4).map(float), min_size=1, max_size=12),
+    k=st.integers(2, 5),
+    growing=st.booleans(),
+)
+def test_a_step_is_that_of_the_algorithm(prices: list[float], k: int, growing: bool) -> None:
+    """A literal Algorithm 3 over lists that are as long as the last one asked for."""
+    labels = [f"y{rank}" for rank in range(len(prices))]
+    practice, loss = Scripted(labels), Priced(dict(zip(labels, prices, strict=True)))
+    step = take_step(practice, loss, k=k, max_k=8, search="growing" if growing else "list")
+    best = prices[: practice.asked[-1]]
+    cheapest = best.index(min(best))
+    if min(best) < prices[0]:
+        assert step == Step(Outcome.UPDATED, prices[0], min(best))
+        assert practice.moved == [(5, labels[cheapest], "y0", prices[0] - min(best))]
+    else:
+        assert practice.moved == []
+        assert step == Step(Outcome.STUCK if prices[0] else Outcome.ALREADY_BEST, prices[0], prices[0])
+        assert not growing or prices[0] == 0 or min(prices[:8]) == prices[0]
+    if len(practice.asked) > 1:
+        # The list before was too short.
+        assert min(prices[: practice.asked[-2]]) == prices[0]
