@@ -57,7 +57,6 @@ class Ranker(Generic[Output]):
             # Of equal costs, the one that the model likes best.
             better = min(found, key=lambda candidate: costs[candidate.output])
             if costs[better.output] < first:
-                better = self._nearest(place, sentence, reference, better, found[0], costs)
                 return self._move(place, better, found[0], costs[better.output], first)
             if first == 0:
                 return Step(Outcome.ALREADY_BEST, first, first)
@@ -80,25 +79,6 @@ class Ranker(Generic[Output]):
         if reached >= cost:
             return Step(Outcome.STUCK, cost, cost)
         return self._move(place, better, found, reached, cost)
-
-    def _nearest(
-        self,
-        place: int,
-        sentence: Sentence,
-        reference: Any,
-        better: Candidate[Output],
-        worse: Candidate[Output],
-        costs: dict[Output, float],
-    ) -> Candidate[Output]:
-        """Return the better output, with as much of the worse one as the loss does not mind.
-
-        What a loss does not look at it does not teach: without this, labels that no treebank holds in place drift away.
-        """
-        nearer = self._practice.nearer(place, better, worse)
-        if nearer is None:
-            return better
-        self._price(costs, sentence, [nearer], reference)
-        return nearer if costs[nearer.output] <= costs[better.output] else better
 
     def _move(self, place: int, better: Candidate[Output], worse: Candidate[Output], low: float, high: float) -> Step:
         changed = self._practice.move(place, better, worse, margin=high - low)

@@ -46,10 +46,6 @@ class Practice(Protocol[Output]):
         """
         ...
 
-    def nearer(self, place: int, better: Candidate[Output], worse: Candidate[Output]) -> Candidate[Output] | None:
-        """Return the better output with such parts of the worse one as a loss may not mind; None if there are none."""
-        ...
-
     def move(self, place: int, better: Candidate[Output], worse: Candidate[Output], *, margin: float) -> bool:
         """Move the weights towards the better of two outputs, by the learner's own rule; tell whether they changed.
 

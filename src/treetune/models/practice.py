@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from treetune.corpus.sentence import Tree
 from treetune.models.learners import PERCEPTRON
 
 # The (feature, output of the weight rows) pairs of one output of a model.
@@ -62,10 +61,3 @@ def step_size(learner: str, *, clip: float, margin: float, lead: float, squared_
     if learner == PERCEPTRON:
         return 1.0 if lead <= 0 else 0.0
     return min(clip, max(0.0, margin - lead) / squared_norm)
-
-
-def with_labels_of(better: Tree, worse: Tree) -> Tree:
-    """Return the heads of one tree with the labels of another, but for words that hang on the root in only one."""
-    rows = zip(better.heads, better.labels, worse.heads, worse.labels, strict=True)
-    labels = [own if (head == 0) != (other_head == 0) else other for head, own, other_head, other in rows]
-    return Tree(better.heads, tuple(labels))

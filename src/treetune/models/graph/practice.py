@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treetune.corpus.projectivity import is_projective
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.errors import DataError
 from treetune.features.encoding import guide_heads
@@ -28,7 +26,7 @@ from treetune.models.graph.scoring import (
     make_work,
     pairs_of_arc,
 )
-from treetune.models.practice import Difference, Pairs, step_size, with_labels_of
+from treetune.models.practice import Difference, Pairs, step_size
 
 if TYPE_CHECKING:
     from treetune.models.graph.learner import GraphLearner
@@ -67,20 +65,6 @@ class GraphPractice:
             if len(best) >= k or is_all:
                 return best
             asked *= 2
-
-    def nearer(self, place: int, better: Candidate[Tree], worse: Candidate[Tree]) -> Candidate[Tree] | None:
-        """Return the better tree with the labels of the worse one; None where labels have no weight in the search."""
-        task, labels = self._learner.task(), self._learner.grammar.labels
-        if not task.options.joint:
-            return None
-        tree = with_labels_of(better.output, worse.output)
-        ids = labels.ids()
-        numbers = [ids.get(label, kernels.NO_LABEL) for label in tree.labels]
-        if kernels.NO_LABEL in numbers[1:] or not (task.options.crossing or is_projective(tree.heads)):
-            return None
-        found = Candidate(tree, 0.0, (*tree.heads, *numbers))
-        features, outputs = self._pairs(place, found)
-        return replace(found, score=float(sum(kernels.sum_pairs(task.weights, features, outputs, len(features)))))
 
     def move(self, place: int, better: Candidate[Tree], worse: Candidate[Tree], *, margin: float) -> bool:
         """Move the weights towards the better of two candidates; return whether they changed.

@@ -1,4 +1,4 @@
-"""The states of a beam to a list of distinct trees, and a tree to the states that lead to it."""
+"""The states of a beam to a list of distinct trees."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Tree
-from treetune.corpus.wellformed import is_tree
 from treetune.models.base import Candidate
 from treetune.models.labels import LabelTable
-from treetune.models.transition import _kernels as kernels
 from treetune.models.transition.search import Found
 
 # A k-best list is searched with at least this many times k states, since some trees come twice.
@@ -46,15 +44,3 @@ def distinct(
         if len(candidates) == k:
             break
     return list(candidates.values())
-
-
-def derivation(tree: Tree, labels: LabelTable) -> tuple[int, ...]:
-    """Return the canonical transitions of a projective tree; empty if it has none."""
-    ids, n = labels.ids(), len(tree)
-    numbers = np.array([ids.get(label, kernels.NO_LABEL) for label in tree.labels], np.int32)
-    if (numbers[1:] < 0).any() or not is_tree(tree.heads):
-        return ()
-    actions = np.empty(2 * n, np.int32)
-    heads = np.array(tree.heads, np.int32)
-    done = kernels.oracle_actions(heads, numbers, n, len(labels), np.empty(n + 2, np.int64), actions)
-    return tuple(int(action) for action in actions) if done == 2 * n else ()

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Example, Sentence, Tree
+from treetune.corpus.wellformed import is_tree
 from treetune.errors import ConfigError, ModelError, unknown_name
 from treetune.features.encoding import COLUMNS, GUIDE_COLUMN, INPUTS, USUAL_COLUMNS, Encoder, guide_heads
 from treetune.features.templates import TemplateSet, check_guided, is_guide, load_templates
@@ -19,7 +20,7 @@ from treetune.models.labels import LabelTable
 from treetune.models.learners import LearningOptions
 from treetune.models.parsing import TreeParser
 from treetune.models.transition import _kernels as kernels
-from treetune.models.transition.lists import derivation, distinct, first_beam
+from treetune.models.transition.lists import distinct, first_beam
 from treetune.models.transition.search import Found, Task, make_space, run, unknown_arcs
 from treetune.models.transition.system import STATE_VALUES, compile_templates, label_masks, outputs
 from treetune.weights.store import FrozenWeights
@@ -186,7 +187,16 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
 
     def derivation(self, tree: Tree) -> tuple[int, ...]:
         """Return the canonical transitions of a projective tree; empty if it has none."""
-        return derivation(tree, self.grammar.labels)
+        ids = self.grammar.labels.ids()
+        n = len(tree)
+        heads = np.array(tree.heads, np.int32)
+        labels = np.array([ids.get(label, kernels.NO_LABEL) for label in tree.labels], np.int32)
+        actions = np.empty(2 * n, np.int32)
+        if (labels[1:] < 0).any() or not is_tree(tree.heads):
+            return ()
+        n_labels = len(self.grammar.labels)
+        done = kernels.oracle_actions(heads, labels, n, n_labels, np.empty(n + 2, np.int64), actions)
+        return tuple(int(action) for action in actions) if done == 2 * n else ()
 
     def features(
         self, sentence: Sentence, output: Tree | Candidate[Tree]

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.models.base import Candidate
 from treetune.models.constraints import encode_fixed
-from treetune.models.practice import Difference, Pairs, step_size, with_labels_of
+from treetune.models.practice import Difference, Pairs, step_size
 from treetune.models.transition import _kernels as kernels
-from treetune.models.transition.lists import derivation, distinct, first_beam
+from treetune.models.transition.lists import distinct, first_beam
 from treetune.models.transition.search import Found, make_fixed, make_space, unknown_arcs
 
 if TYPE_CHECKING:
@@ -59,20 +59,6 @@ class TransitionPractice:
             if len(candidates) >= k or found.widths[0] < beam:
                 return candidates
             beam *= 2
-
-    def nearer(self, place: int, better: Candidate[Tree], worse: Candidate[Tree]) -> Candidate[Tree] | None:
-        """Return the better tree with the labels of the worse one; None if there is no such tree."""
-        tree = with_labels_of(better.output, worse.output)
-        labels = self._learner.grammar.labels
-        actions = derivation(tree, labels)
-        if not actions:
-            return None
-        task = self._learner.task(1)
-        score = kernels.score_sequence(
-            self._room(1).space, task.templates, task.store, self._one(place).columns, 0, len(tree), len(labels),
-            np.array(actions, np.int32),
-        )  # fmt: skip
-        return Candidate(tree, float(score), actions)
 
     def move(self, place: int, better: Candidate[Tree], worse: Candidate[Tree], *, margin: float) -> bool:
         """Move the weights towards the better of two candidates; return whether they changed."""
