@@ -67,10 +67,7 @@ class LinearPractice:
         self._learner.log.append(("parse", word))
         return ranked(self._learner.model.space[word], self._learner.weights, k, constraint)
 
-    def nearer(self, place: int, better: Candidate[Tree], worse: Candidate[Tree]) -> Candidate[Tree] | None:
-        return None
-
-    def move(self, place: int, better: Candidate[Tree], worse: Candidate[Tree], *, margin: float) -> bool:
+    def move(self, place: int, better: Candidate[Tree], worse: Candidate[Tree], *, margin: float | None) -> bool:
         word = self._sentences[place].words[0]
         return self._learner.move(word, label_of(better.output), label_of(worse.output), margin)
 
@@ -85,8 +82,8 @@ class LinearLearner:
         self.model = model
         self._treebank = treebank
         self._name = options.get("learner") or "perceptron"
-        clip = options.get("clip")
-        self._clip = float("inf") if clip is None else clip
+        # The perceptron takes steps of one, MIRA here any.
+        self._largest = 1.0 if self._name == "perceptron" else float("inf")
         self.weights: dict[str, float] = dict(model.weights or {}) if go_on else {}
         self.met: list[dict[str, float]] = [dict(self.weights)]
         self.log: list[tuple[str, str]] = []
@@ -106,16 +103,14 @@ class LinearLearner:
             self.step()
             (best,) = ranked(self.model.space[word], self.weights, 1)
             if label_of(best.output) != gold:
-                updated += self.move(word, gold, label_of(best.output), 1.0)
+                updated += self.move(word, gold, label_of(best.output), 1.0 if self._name == "mira" else None)
         return updated
 
-    def move(self, word: str, better: str, worse: str, margin: float) -> bool:
+    def move(self, word: str, better: str, worse: str, margin: float | None) -> bool:
         outputs = self.model.space[word]
         towards = difference(outputs[better], outputs[worse])
         lead, norm = dot(towards, self.weights), dot(towards, towards)
-        size = float(lead <= 0)
-        if self._name == "mira":
-            size = min(self._clip, max(0.0, margin - lead) / norm)
+        size = float(lead <= 0) if margin is None else min(self._largest, max(0.0, margin - lead) / norm)
         if not size:
             return False
         self.moves.append(size)

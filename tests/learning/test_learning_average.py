@@ -135,7 +135,7 @@ def weights_met(start: int, epochs: int, seed: int = 0) -> list[dict[str, float]
 @pytest.mark.parametrize(("start", "used"), [(1, 1), (2, 2), (4, 4), (None, 3)])
 def test_the_average_begins_where_an_objective_starts(start: int | None, used: int) -> None:
     model = LinearModel(SPACE, averaged=True)
-    objective = Objective([example("w", "y3")], cost, k=4, start=start)
+    objective = Objective([example("w", "y3")], cost, k=4, step="whole", start=start)
     for _ in train(model, TREEBANK, objectives=[objective], epochs=4):
         pass
     expected = average(weights_met(used, 4))
@@ -159,7 +159,7 @@ def test_every_start_begins_an_average() -> None:
 
 def test_going_on_averages_from_the_first_step() -> None:
     model = LinearModel(SPACE, {"y3": 2.0}, averaged=True)
-    objective = Objective([example("w", "y0")], cost, k=4)
+    objective = Objective([example("w", "y0")], cost, k=4, step="whole")
     reports = list(train(model, objectives=[objective], epochs=3, go_on=True))
     assert reports[0].settings["objectives"][0]["start"] == 1
     assert [report.objectives[0].updated for report in reports if report.is_epoch_end] == [1, 0, 0]

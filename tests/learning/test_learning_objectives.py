@@ -69,6 +69,7 @@ def test_it_is_called_after_its_loss() -> None:
         ({"rate": float("nan")}, "python loss: rate must be a number above 0, found nan"),
         ({"rate": float("inf")}, "python loss: rate must be a number above 0, found inf"),
         ({"search": "lists"}, "unknown search 'lists'; known: constrained, growing, list (did you mean 'list'?)"),
+        ({"step": "wide"}, "unknown step 'wide'; known: smallest, whole"),
         ({"k": 0}, "python loss: k must be at least 1, found 0"),
         ({"k": 1, "search": "list"}, "python loss: k must be at least 2 to have a choice, found 1"),
         ({"k": 9, "max_k": 8}, "python loss: max_k must be at least k (9), found 8"),
@@ -233,7 +234,8 @@ BASE: dict[str, Any] = {"data": wanted("y4"), "loss": cost, "k": 2, "max_k": 4, 
         {"search": "list"},
         {"search": "constrained", "loss": ZeroOne()},
         {"k": 5, "max_k": 5},
-        {"max_k": 8},
+        {"max_k": 2},
+        {"step": "whole"},
         {"start": 2},
     ],
     ids=lambda change: ", ".join(f"{key}={value}" for key, value in change.items() if key != "data") or "data",
@@ -257,8 +259,8 @@ def test_the_schedule_and_the_learner_change_what_is_learned() -> None:
     assert all(learned.count(weights) == 1 for weights in learned)
 
 
-def test_mira_moves_by_the_difference_in_cost() -> None:
-    """The first step of each input: from y0 to the cheapest, which then leads by what y0 costs more."""
+def test_the_smallest_step_leads_by_the_difference_in_cost() -> None:
+    """From y0 to the cheapest, which then leads by what y0 costs more."""
     model = LinearModel(SPACE, LIKED)
     # One step, of one epoch over one sentence.
     objective = Objective(wanted("y4", ["u"]), cost, k=8, search="list")
@@ -269,7 +271,7 @@ def test_mira_moves_by_the_difference_in_cost() -> None:
 
 
 def test_settings_say_what_has_an_effect() -> None:
-    named = Objective(wanted("y1"), Attachment(labelled=False), name="a", rate=0.5, search="list", k=3, start=2)
+    named = Objective(wanted("y1"), Attachment(labelled=False), name="a", rate=0.5, search="list", k=3, step="whole")
     constrained = Objective(GOLD[:2], Root(), search="constrained")
     weighted = Objective(GOLD, Weighted([(2, Root()), (1, ZeroOne())]))
     treebank = Objective(GOLD[:1], rate=2)
@@ -279,10 +281,12 @@ def test_settings_say_what_has_an_effect() -> None:
         "rate": 0.5,
         "loss": {"name": "attachment", "labelled": False},
         "search": "list",
+        "step": "whole",
         "k": 3,
     }
     assert constrained.settings() == {
         "name": "root loss", "sentences": 2, "rate": 1.0, "loss": {"name": "root"}, "search": "constrained",
+        "step": "smallest",
     }  # fmt: skip
     growing = {"search": "growing", "k": 8, "max_k": 64}
     assert growing.items() <= weighted.settings().items()

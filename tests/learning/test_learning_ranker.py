@@ -23,7 +23,7 @@ WORD = sentence("x")
 class Scripted:
     """A practice whose outputs are listed, best first; lists of the lengths `short` lack one output.
 
-    A constraint is answered by the `fitting` output, with a score of its own; `nearer` is between any two outputs.
+    A constraint is answered by the `fitting` output, with a score of its own.
     """
 
     def __init__(
@@ -31,18 +31,16 @@ class Scripted:
         labels: Sequence[str],
         *,
         fitting: Candidate[Tree] | None = None,
-        nearer: Candidate[Tree] | None = None,
         moves: bool = True,
         short: Sequence[int] = (),
     ) -> None:
         self.candidates = [Candidate(output(label), -float(rank)) for rank, label in enumerate(labels)]
         self.fitting = fitting
-        self.between = nearer
         self.moves = moves
         self.short = short
         self.asked: list[int] = []
         self.constraints: list[Tree] = []
-        self.moved: list[tuple[int, str, str, float]] = []
+        self.moved: list[tuple[int, str, str, float | None]] = []
 
     def __len__(self) -> int:
         return 8
@@ -56,11 +54,7 @@ class Scripted:
         self.asked.append(k)
         return self.candidates[: k - 1 if k in self.short else k]
 
-    def nearer(self, place: int, better: Candidate[Tree], worse: Candidate[Tree]) -> Candidate[Tree] | None:
-        assert place == 5
-        return self.between
-
-    def move(self, place: int, better: Candidate[Tree], worse: Candidate[Tree], *, margin: float) -> bool:
+    def move(self, place: int, better: Candidate[Tree], worse: Candidate[Tree], *, margin: float | None) -> bool:
         self.moved.append((place, label_of(better.output), label_of(worse.output), margin))
         return self.moves
 
@@ -177,25 +171,12 @@ def test_a_longer_list_may_begin_with_another_output() -> None:
     assert practice.moved == []
 
 
-@pytest.mark.parametrize(
-    ("price", "chosen", "low"), [(0.0, "z", 0.0), (0.25, "z", 0.25), (0.3, "c", 0.25), (1.0, "c", 0.25)]
-)
-@pytest.mark.parametrize("search", ["list", "growing"])
-def test_an_output_that_is_nearer_is_taken_unless_it_costs_more(
-    search: str, price: float, chosen: str, low: float
-) -> None:
-    practice = Scripted("abc", nearer=Candidate(output("z"), -0.5))
-    loss = Priced({"a": 0.75, "b": 1.0, "c": 0.25, "z": price})
-    assert take_step(practice, loss, search=search, k=3) == Step(Outcome.UPDATED, 0.75, low)
-    assert practice.moved == [(5, chosen, "a", 0.75 - low)]
-    assert loss.asked == [["a", "b", "c"], ["z"]]
-
-
-def test_an_output_that_is_nearer_may_be_in_the_list() -> None:
-    practice = Scripted("abc", nearer=Candidate(output("b"), -1.0))
-    loss = Priced({"a": 0.75, "b": 0.25, "c": 0.25})
-    take_step(practice, loss, search="list", k=3)
-    assert loss.asked == [["a", "b", "c"]]
+def test_a_whole_step_has_no_margin() -> None:
+    for search in ("list", "growing", "constrained"):
+        practice = Scripted("abc", fitting=Candidate(output("c"), -2.0))
+        loss = Priced({"a": 0.75, "b": 1.0, "c": 0.25})
+        assert take_step(practice, loss, search=search, k=3, step="whole") == Step(Outcome.UPDATED, 0.75, 0.25)
+        assert practice.moved == [(5, "c", "a", None)]
 
 
 def test_constrained_search_moves_to_what_is_known() -> None:

@@ -14,6 +14,7 @@ from linear_model import LinearModel, Space, difference, dot, example, label_of,
 
 from treetune import Objective, train
 from treetune.corpus.sentence import Sentence, Tree
+from treetune.learning.objectives import STEPS, Step
 from treetune.learning.progress import Progress
 from treetune.losses import Loss
 
@@ -82,7 +83,7 @@ def test_the_drawn_data_is_separable(problem: Problem) -> None:
 
 def extrinsic(problem: Problem, **options: Any) -> Objective:
     data = [(sentence(word), None) for word in problem.space]
-    return Objective(data, problem.cost, **{"k": 2, "start": 1, **options})
+    return Objective(data, problem.cost, **{"k": 2, "start": 1, "step": "whole", **options})
 
 
 def updates(reports: Iterator[Progress]) -> list[int]:
@@ -112,7 +113,7 @@ def test_mira_moves_within_its_bound(problem: Problem, seed: int) -> None:
     Here u leads by exactly the difference in cost, which is the margin that MIRA asks for, and each is at least 1.
     """
     model = LinearModel(problem.space, {})
-    objective = extrinsic(problem, k=6)
+    objective = extrinsic(problem, k=6, step="smallest")
     mistakes = updates(train(model, objectives=[objective], go_on=True, epochs=MANY, seed=seed, learner="mira"))
     assert sum(mistakes) <= problem.squared_radius
     assert mistakes[-1] == 0
@@ -152,6 +153,7 @@ def test_intrinsic_and_extrinsic_objectives_are_learned_together(
         rate=rates[0],
         k=6,
         search="list",
+        step="whole",
         start=1,
     )
     model = LinearModel(problem.space)
@@ -186,14 +188,15 @@ class OfTheExample(Loss[Tree, None]):
 
 def three_outputs(**options: Any) -> tuple[LinearModel, list[Progress]]:
     model = LinearModel(THREE, RANKED)
-    objective = Objective([(sentence("x"), None)], OfTheExample(), **options)
+    objective = Objective([(sentence("x"), None)], OfTheExample(), step="whole", **options)
     return model, list(train(model, objectives=[objective], go_on=True, epochs=25))
 
 
+@pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("learner", ["perceptron", "mira"])
-def test_the_counter_example_is_stuck_as_printed(learner: str) -> None:
+def test_the_counter_example_is_stuck_as_printed(learner: str, step: Step) -> None:
     model = LinearModel(THREE, RANKED)
-    objective = Objective([(sentence("x"), None)], OfTheExample(), search="list", k=2)
+    objective = Objective([(sentence("x"), None)], OfTheExample(), search="list", k=2, step=step)
     reports = list(train(model, objectives=[objective], go_on=True, epochs=25, learner=learner))
     for report in reports:
         (tally,) = report.objectives
@@ -216,6 +219,17 @@ def test_the_counter_example_is_freed(options: dict[str, Any]) -> None:
     assert [tally.already_best for tally in ends] == [0, 0] + [1] * 23
     assert [(tally.cost, tally.better) for tally in ends] == [(1.0, 0.0)] * 2 + [(0.0, 0.0)] * 23
     assert label_of(model.predict(sentence("x"))) == "y3"
+
+
+def test_the_smallest_step_frees_the_counter_example_at_once() -> None:
+    """Along y3 - y1, from 2 behind to 1 ahead: 3 / 2 steps, of MIRA; of at most 1, two steps."""
+    for learner, steps in (("mira", [1.5]), ("perceptron", [1.0, 0.5])):
+        model = LinearModel(THREE, RANKED)
+        objective = Objective([(sentence("x"), None)], OfTheExample(), k=2)
+        for _ in train(model, objectives=[objective], go_on=True, epochs=4, learner=learner):
+            pass
+        assert model.learners[0].moves == steps
+        assert model.weights == {"y1": 1.5, "y2": 2.0, "y3": 2.5}
 
 
 def test_lists_that_may_not_grow_enough_stay_stuck() -> None:

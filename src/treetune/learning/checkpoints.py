@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,11 @@ class Checkpoint:
             raise ConfigError(f"cannot write the checkpoint {path}: it is a directory; give the name of a file")
         if not self._path.parent.is_dir():
             raise ConfigError(f"cannot write the checkpoint {path}: there is no folder {self._path.parent}")
+        # Better now than after the first epoch.
+        if not os.access(self._path.parent, os.W_OK):
+            raise ConfigError(
+                f"cannot write the checkpoint {path}: the folder {self._path.parent} cannot be written to"
+            )
 
     def write(self, state: dict[str, Any], learner: Tensors, best: ModelState | None) -> None:
         """Keep the state of the trainer, of the learner and of the best model so far."""
@@ -64,13 +70,14 @@ class Checkpoint:
                 content = (file.metadata() or {}).get(_STATE)
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
         except (safetensors.SafetensorError, OSError, ValueError) as error:
-            raise ModelError(
-                f"cannot read the checkpoint {self._path}: {error}; remove it to start from the beginning"
-            ) from None
+            raise self._unreadable(error) from None
         if content is None:
             raise ModelError(f"{self._path} is not a checkpoint of treetune; give another name")
-        state: dict[str, Any] = json.loads(content)
-        if state.pop("told") != self._told:
+        try:
+            state: dict[str, Any] = dict(json.loads(content))
+        except (ValueError, TypeError) as error:
+            raise self._unreadable(error) from None
+        if state.pop("told", None) != self._told:
             raise ConfigError(
                 f"the checkpoint {self._path} is of a training with other data or options; "
                 "resume with the same ones, or remove it to start from the beginning"
@@ -78,6 +85,9 @@ class Checkpoint:
         state["learner"] = _part(tensors, _LEARNER)
         state["best"] = None if state["best"] is None else (state["best"], _part(tensors, _BEST))
         return state
+
+    def _unreadable(self, error: Exception) -> ModelError:
+        return ModelError(f"cannot read the checkpoint {self._path}: {error}; remove it to start from the beginning")
 
 
 def _part(tensors: Tensors, prefix: str) -> Tensors:

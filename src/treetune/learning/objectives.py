@@ -14,6 +14,8 @@ from treetune.losses import Loss, as_loss
 Cost: TypeAlias = Callable[[Sentence, Any, Any], float]
 Item: TypeAlias = "Example | tuple[Sentence, Any]"
 
+Step = Literal["smallest", "whole"]
+STEPS: tuple[Step, ...] = ("smallest", "whole")
 Search = Literal["growing", "list", "constrained"]
 SEARCHES: tuple[Search, ...] = ("growing", "list", "constrained")
 
@@ -33,6 +35,9 @@ class Objective:
             all the loss says is known, if it can say so.
         k: The length of the list.
         max_k: The longest list.
+        step: How far to move. "smallest" is the step of MIRA: just so far that the cheaper output leads by as much as
+            it costs less. "whole" is that of the perceptron. Both are bounded by the largest step of the model's
+            learner. Whole steps change more than they need to of what the loss does not look at.
         start: The first epoch in which it is used. The average of the weights begins anew there: one over everything
             would hide the effect. None: the third, or the last of fewer, or the first if the model has been trained
             before.
@@ -46,6 +51,7 @@ class Objective:
     search: Search = "growing"
     k: int = 8
     max_k: int = 64
+    step: Step = "smallest"
     start: int | None = None
     dev: Sequence[Item] = ()
     cost: Loss[Any, Any] | None = field(init=False, repr=False)
@@ -58,6 +64,8 @@ class Objective:
             raise ConfigError(f"{self.name}: rate must be a number above 0, found {self.rate}")
         if self.search not in SEARCHES:
             raise unknown_name("search", self.search, SEARCHES)
+        if self.step not in STEPS:
+            raise unknown_name("step", self.step, STEPS)
         if self.k < 1:
             raise ConfigError(f"{self.name}: k must be at least 1, found {self.k}")
         if self.search == "list" and self.k < 2:
@@ -102,7 +110,7 @@ class Objective:
         """Return how it learns, every default filled in, as JSON can hold it."""
         found: dict[str, Any] = {"name": self.name, "sentences": len(self.data), "rate": self.rate}
         if self.cost is not None:
-            found |= {"loss": self.cost.settings(), "search": self.search}
+            found |= {"loss": self.cost.settings(), "search": self.search, "step": self.step}
             if self.search != "constrained":
                 found |= {"k": self.k}
             if self.search == "growing":

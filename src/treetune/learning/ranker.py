@@ -81,7 +81,8 @@ class Ranker(Generic[Output]):
         return self._move(place, better, found, reached, cost)
 
     def _move(self, place: int, better: Candidate[Output], worse: Candidate[Output], low: float, high: float) -> Step:
-        changed = self._practice.move(place, better, worse, margin=high - low)
+        margin = high - low if self._objective.step == "smallest" else None
+        changed = self._practice.move(place, better, worse, margin=margin)
         # A better output that leads already was missed by the search: there is nothing to learn from that.
         return Step(Outcome.UPDATED, high, low) if changed else Step(Outcome.STUCK, high, high)
 

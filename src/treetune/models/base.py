@@ -46,11 +46,12 @@ class Practice(Protocol[Output]):
         """
         ...
 
-    def move(self, place: int, better: Candidate[Output], worse: Candidate[Output], *, margin: float) -> bool:
-        """Move the weights towards the better of two outputs, by the learner's own rule; tell whether they changed.
+    def move(self, place: int, better: Candidate[Output], worse: Candidate[Output], *, margin: float | None) -> bool:
+        """Move the weights towards the better of two outputs, and tell whether they changed.
 
-        Nothing changes where the better one leads already: for the perceptron at all, for MIRA by `margin`, which
-        is what the worse one costs more. The scores of both must be those of the weights as they are.
+        The step is the smallest after which the better output leads by `margin`, at most the learner's largest;
+        without a margin a whole one, as of the perceptron, unless the better output leads already. The scores of both
+        must be those of the weights as they are.
         """
         ...
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from treetune.models.learners import PERCEPTRON
-
 # The (feature, output of the weight rows) pairs of one output of a model.
 Pairs = tuple[NDArray[np.uint64], NDArray[np.uint16]]
 
@@ -45,19 +43,18 @@ class Difference:
         return float(self.counts @ self.counts)
 
 
-def step_size(learner: str, *, clip: float, margin: float, lead: float, squared_norm: float) -> float:
+def step_size(*, largest: float, margin: float | None, lead: float, squared_norm: float) -> float:
     """Return how far to go along a difference; 0 where there is nothing to learn from it.
 
     Args:
-        learner: The perceptron goes one step if the better output does not lead, MIRA the smallest step (at most
-            `clip`) after which it leads by `margin`.
-        clip: The largest step of MIRA.
-        margin: What the worse output costs more.
+        largest: The largest step of the learner: one of the perceptron, `clip` of MIRA.
+        margin: What the better output is to lead by: the smallest step that gets there. None: a whole step, as of the
+            perceptron, if the better output does not lead yet.
         lead: The score of the better output less that of the worse one.
         squared_norm: The squared length of the difference of the two.
     """
     if squared_norm == 0.0:
         return 0.0
-    if learner == PERCEPTRON:
-        return 1.0 if lead <= 0 else 0.0
-    return min(clip, max(0.0, margin - lead) / squared_norm)
+    if margin is None:
+        return min(1.0, largest) if lead <= 0 else 0.0
+    return min(largest, max(0.0, margin - lead) / squared_norm)

@@ -143,7 +143,7 @@ class Moving:
         self.practice: TransitionPractice = self.learner.practice(self.sentences)
         self.twin = TwinWeights()
 
-    def move(self, place: int, better: Candidate[Tree], worse: Candidate[Tree], margin: float) -> bool:
+    def move(self, place: int, better: Candidate[Tree], worse: Candidate[Tree], margin: float | None) -> bool:
         """Move both, and require the same of both."""
         self.learner.step()
         self.twin.steps += 1
@@ -154,12 +154,13 @@ class Moving:
         kept = {pair: count for pair, count in sorted(counts.items()) if count}
         norm = sum(count * count for count in kept.values())
         lead = better.score - worse.score
+        largest = 1.0 if self.learner.learner == "perceptron" else self.learner.clip
         if not kept:
             size = 0.0
-        elif self.learner.learner == "perceptron":
-            size = float(lead <= 0)
+        elif margin is None:
+            size = min(1.0, largest) * (lead <= 0)
         else:
-            size = min(self.learner.clip, max(0.0, margin - lead) / norm)
+            size = min(largest, max(0.0, margin - lead) / norm)
         if size:
             step = np.float32(size)
             self.twin.add([(*pair, float(step * np.float32(count))) for pair, count in kept.items()])
@@ -202,7 +203,7 @@ def test_moves_are_those_of_a_dictionary(name: str, clip: float) -> None:
         place = draw.randrange(12)
         found = moving.practice.k_best(place, 6)
         better, worse = draw.choice(found), draw.choice(found)
-        moved += moving.move(place, better, worse, draw.choice([0.25, 1.0, 1 / 3]))
+        moved += moving.move(place, better, worse, draw.choice([None, 0.25, 1.0, 1 / 3]))
     assert 15 < moved < 60
 
 
@@ -214,7 +215,7 @@ def test_scores_are_those_of_the_weights_as_they_are() -> None:
         # Small integers: sums are exact.
         assert [candidate.score for candidate in found] == [moving.score(place, candidate) for candidate in found]
         assert [candidate.score for candidate in found] == sorted((c.score for c in found), reverse=True)
-        moving.move(place, draw.choice(found), found[0], 1.0)
+        moving.move(place, draw.choice(found), found[0], None)
 
 
 def test_lists_after_moves_are_those_of_a_frozen_copy() -> None:
@@ -222,7 +223,7 @@ def test_lists_after_moves_are_those_of_a_frozen_copy() -> None:
     for _ in range(40):
         place = draw.randrange(12)
         found = moving.practice.k_best(place, 6)
-        moving.move(place, draw.choice(found), found[0], 1.0)
+        moving.move(place, draw.choice(found), found[0], None)
     keys = sorted(moving.twin.rows)
     cells = sorted((key, action, int(weight)) for (key, action), weight in moving.twin.weights.items() if weight)
     counts = Counter(key for key, _, _ in cells)
@@ -243,9 +244,9 @@ def test_lists_after_moves_are_those_of_a_frozen_copy() -> None:
             assert moving.practice.k_best(place, k) == copy.k_best(sentence, k)
 
 
-def test_mira_reaches_the_margin_unless_clipped() -> None:
-    for clip in (float("inf"), 1e-4):
-        moving = Moving("mira", clip=clip)
+def test_the_margin_is_reached_unless_clipped() -> None:
+    for name, clip in (("mira", float("inf")), ("perceptron", 1.0), ("mira", 1e-4)):
+        moving = Moving(name, clip=clip)
         moving.all_rows()
         for place in range(12):
             found = moving.practice.k_best(place, 4)
@@ -254,20 +255,17 @@ def test_mira_reaches_the_margin_unless_clipped() -> None:
             better, worse = found[3], found[0]
             assert moving.move(place, better, worse, 0.75)
             lead = moving.score(place, better) - moving.score(place, worse)
-            if clip == float("inf"):
-                assert lead == pytest.approx(0.75, abs=1e-4)
-            else:
-                assert lead < 0.75
+            assert lead == pytest.approx(0.75, abs=1e-4) if clip >= 1 else lead < 0.75
 
 
-def test_the_perceptron_raises_the_lead_by_the_squared_length() -> None:
+def test_a_whole_step_raises_the_lead_by_the_squared_length() -> None:
     moving = Moving("perceptron")
     moving.all_rows()
     for place in range(12):
         found = moving.practice.k_best(place, 3)
         if len(found) == 3:
             better, worse = found[2], found[0]
-            moving.move(place, better, worse, 1.0)
+            moving.move(place, better, worse, None)
             lead = moving.score(place, better) - moving.score(place, worse)
             counts: Counter[tuple[int, int]] = Counter()
             for sign, candidate in ((1, better), (-1, worse)):
@@ -281,6 +279,7 @@ def test_an_output_does_not_move_towards_itself() -> None:
         moving = Moving(name)
         found = moving.practice.k_best(3, 2)
         assert not moving.move(3, found[0], found[0], 1.0)
+        assert not moving.move(3, found[0], found[0], None)
 
 
 def test_a_table_that_grows_between_is_no_matter() -> None:
@@ -289,7 +288,7 @@ def test_a_table_that_grows_between_is_no_matter() -> None:
     for _ in range(20):
         place = draw.randrange(12)
         found = moving.practice.k_best(place, 6)
-        moving.move(place, found[-1], found[0], 1.0)
+        moving.move(place, found[-1], found[0], None)
     before = [moving.practice.k_best(place, 6) for place in range(12)]
     store = moving.learner.live.store
     rng = np.random.default_rng(1)
@@ -298,37 +297,6 @@ def test_a_table_that_grows_between_is_no_matter() -> None:
         moving.learner.live.add(features, np.zeros(len(features), np.uint16), np.ones(len(features), np.float32))
     assert len(moving.learner.live.store.table) > len(store.table)
     assert [moving.practice.k_best(place, 6) for place in range(12)] == before
-
-
-def test_nearer_has_the_labels_of_the_worse_tree() -> None:
-    moving, draw = Moving("perceptron"), random.Random(6)
-    changed = 0
-    for _ in range(60):
-        place = draw.randrange(12)
-        found = moving.practice.k_best(place, 12)
-        better, worse = draw.choice(found), found[0]
-        nearer = moving.practice.nearer(place, better, worse)
-        assert nearer is not None
-        assert nearer.output.heads == better.output.heads
-        for word in range(1, len(better.output.heads)):
-            is_root, was_root = (tree.heads[word] == 0 for tree in (better.output, worse.output))
-            source = worse if is_root == was_root else better
-            assert nearer.output.labels[word] == source.output.labels[word]
-        assert nearer.derivation == moving.parser.derivation(nearer.output)
-        assert nearer.score == moving.score(place, nearer)
-        changed += nearer.output != better.output
-        moving.move(place, nearer, worse, 1.0)
-    assert changed > 10
-
-
-def test_there_is_nothing_nearer_to_a_tree_that_has_no_transitions() -> None:
-    moving = Moving("perceptron")
-    place = next(place for place, sentence in enumerate(moving.sentences) if len(sentence) >= 4)
-    found = moving.practice.k_best(place, 1)[0]
-    crossing = Tree.of(
-        [3, 4, 0, 3, *[3] * (len(found.output) - 4)], ["b", "b", "root", *["b"] * (len(found.output) - 3)]
-    )
-    assert moving.practice.nearer(place, Candidate(crossing, 0.0), found) is None
 
 
 def test_the_templates_of_the_samples_see_everything() -> None:

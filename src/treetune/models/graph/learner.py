@@ -163,6 +163,11 @@ class GraphLearner:
             "cost_augmented": self.cost_augmented,
         }
 
+    @property
+    def largest_step(self) -> float:
+        """The largest step along one difference; weights are of that order of size."""
+        return 1.0 if self.learner == PERCEPTRON else self.clip
+
     def practice(self, sentences: Sequence[Sentence]) -> GraphPractice:
         """Return lists of candidates for sentences without gold trees, under the weights as they move."""
         return GraphPractice(self, sentences)

@@ -66,7 +66,7 @@ class GraphPractice:
                 return best
             asked *= 2
 
-    def move(self, place: int, better: Candidate[Tree], worse: Candidate[Tree], *, margin: float) -> bool:
+    def move(self, place: int, better: Candidate[Tree], worse: Candidate[Tree], *, margin: float | None) -> bool:
         """Move the weights towards the better of two candidates; return whether they changed.
 
         Labels that are given in a second stage have no part in the search: their weights stay.
@@ -74,8 +74,7 @@ class GraphPractice:
         learner = self._learner
         difference = Difference.between(self._pairs(place, better), self._pairs(place, worse))
         size = step_size(
-            learner.learner,
-            clip=learner.clip,
+            largest=learner.largest_step,
             margin=margin,
             lead=better.score - worse.score,
             squared_norm=difference.squared_norm,

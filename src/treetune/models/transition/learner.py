@@ -205,6 +205,11 @@ class TransitionLearner:
             RULES[self.update], self._predicted, self._update,
         )  # fmt: skip
 
+    @property
+    def largest_step(self) -> float:
+        """The largest step along one difference; weights are of that order of size."""
+        return 1.0 if self.learner == PERCEPTRON else self.clip
+
     def practice(self, sentences: Sequence[Sentence]) -> TransitionPractice:
         """Return lists of candidates for sentences without gold trees, under the weights as they move."""
         return TransitionPractice(self, sentences)

@@ -60,7 +60,7 @@ class TransitionPractice:
                 return candidates
             beam *= 2
 
-    def move(self, place: int, better: Candidate[Tree], worse: Candidate[Tree], *, margin: float) -> bool:
+    def move(self, place: int, better: Candidate[Tree], worse: Candidate[Tree], *, margin: float | None) -> bool:
         """Move the weights towards the better of two candidates; return whether they changed."""
         learner = self._learner
         # What was done up to the first difference is the same in both.
@@ -68,8 +68,7 @@ class TransitionPractice:
         same = next((step for step, (one, other) in enumerate(pairs) if one != other), len(better.derivation))
         difference = Difference.between(self._pairs(place, better, same), self._pairs(place, worse, same))
         size = step_size(
-            learner.learner,
-            clip=learner.clip,
+            largest=learner.largest_step,
             margin=margin,
             lead=better.score - worse.score,
             squared_norm=difference.squared_norm,
