@@ -10,6 +10,8 @@ and LAS on the questions rise, significantly, and little is lost at home.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from common import Experiment, main
 from findings import Claim, Results, Verdict, significantly_higher
 from questions import EPOCHS, SOURCE, TARGETS, corpus, main_verbs
@@ -33,6 +35,9 @@ def name(parser: str, row: str, target: str = "") -> str:
 
 
 A, B, B2, AUGMENTED = "(a) source", "(b) questions", "(b2) source + questions", "augmented by main verbs"
+TWICE = f"{AUGMENTED}, 2 steps for each on the treebank"
+# How often the transition parser learns from main verbs; two rates were tried on the dev questions.
+CHOSEN = {"target": TWICE, "atis": AUGMENTED}
 
 
 def rows() -> list[Row]:
@@ -43,18 +48,24 @@ def rows() -> list[Row]:
         for target in TARGETS:
             questions = f"{target}-train"
             own, both = (f"{target}-test",), (f"{target}-test", "source-test")
-            adapted = Recipe(recipe.parser, recipe.options, recipe.learning, extras=(main_verbs(target),))
+            adapted = replace(recipe, extras=(main_verbs(target),))
             found += [
                 Row(name(parser, B, target), corpus(f"{target} alone", questions, tests=own), recipe),
                 Row(name(parser, B2, target), corpus(f"{target} too", "source-train", questions, tests=both), recipe),
                 Row(name(parser, AUGMENTED, target), SOURCE, adapted),
             ]
-    return found
+    often = replace(PARSERS["transition"], extras=(main_verbs("target", rate=2.0),))
+    return [*found, Row(name("transition", TWICE, "target"), SOURCE, often)]
+
+
+def adapted_row(parser: str, target: str) -> str:
+    """Return the row of a parser that claims are made of."""
+    return name(parser, CHOSEN[target] if parser == "transition" else AUGMENTED, target)
 
 
 def gains(target: str, metric: str, least: float) -> Claim:
     """Claim that main verbs alone raise a score of the transition parser by so much."""
-    test, pair = f"{target}-test", (name("transition", AUGMENTED, target), name("transition", A))
+    test, pair = f"{target}-test", (name("transition", CHOSEN[target], target), name("transition", A))
 
     def check(results: Results) -> Verdict:
         means = {row: results.mean(row, test, metric) for row in pair}
@@ -75,7 +86,7 @@ def reaches(row: str, test: str, metric: str, least: float) -> Claim:
 
 def loses_little(parser: str, target: str) -> Claim:
     """Claim that adaptation costs little LAS on the source."""
-    pair = (name(parser, AUGMENTED, target), name(parser, A))
+    pair = (adapted_row(parser, target), name(parser, A))
 
     def check(results: Results) -> Verdict:
         means = {row: results.mean(row, "source-test", "LAS") for row in pair}
@@ -87,7 +98,7 @@ def loses_little(parser: str, target: str) -> Claim:
 def closes_half(parser: str, target: str) -> Claim:
     """Claim, as in the paper, that main verbs alone close half of the LAS gap to full annotation."""
     test = f"{target}-test"
-    a, aug, full = name(parser, A), name(parser, AUGMENTED, target), name(parser, B2, target)
+    a, aug, full = name(parser, A), adapted_row(parser, target), name(parser, B2, target)
 
     def check(results: Results) -> Verdict:
         means = {row: results.mean(row, test, "LAS") for row in (a, aug, full)}
@@ -100,12 +111,12 @@ def closes_half(parser: str, target: str) -> Claim:
 def claims() -> list[Claim]:
     """Return what is expected."""
     found = [gains(target, metric, least) for target in TARGETS for metric, least in DEMANDED[target].items()]
-    found.append(reaches(name("transition", AUGMENTED, "atis"), "atis-test", "root", ATIS_ROOT))
+    found.append(reaches(adapted_row("transition", "atis"), "atis-test", "root", ATIS_ROOT))
     for parser in PARSERS:
         for target in TARGETS:
             metrics = ("root", "UAS", "LAS") if parser == "transition" else ("root", "UAS")
             found += [
-                significantly_higher(name(parser, AUGMENTED, target), name(parser, A), f"{target}-test", metric)
+                significantly_higher(adapted_row(parser, target), name(parser, A), f"{target}-test", metric)
                 for metric in metrics
             ]
             found += [loses_little(parser, target), closes_half(parser, target)]
@@ -116,7 +127,10 @@ EXPERIMENT = Experiment(
     name="hall2011_table2",
     title="Adaptation to questions by main verbs alone",
     rows=tuple(rows()),
-    pairs=tuple((name(parser, AUGMENTED, target), name(parser, A)) for parser in PARSERS for target in TARGETS),
+    pairs=(
+        *((name(parser, AUGMENTED, target), name(parser, A)) for parser in PARSERS for target in TARGETS),
+        (name("transition", TWICE, "target"), name("transition", A)),
+    ),
     claims=tuple(claims()),
     epochs=EPOCHS,
     shown={"LAS": "LAS", "UAS": "UAS", "root": "root"},

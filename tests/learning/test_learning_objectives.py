@@ -390,6 +390,13 @@ def test_the_best_epoch_is_by_the_chosen_metric() -> None:
     assert [report.best for report in second] == [report.best for report in third]
 
 
+def test_an_epoch_without_an_objective_is_never_the_best() -> None:
+    """By UAS the first epoch is perfect, and no later one is better; but only the third has heard of the objective."""
+    early, late = Objective(wanted("y1"), ZeroOne(), k=2), Objective(wanted("y2"), cost, name="late", k=2, start=3)
+    _, reports = run([early, late], dev=wanted("y1"), choose_by="UAS", epochs=4)
+    assert [report.best for report in reports if report.is_epoch_end] == [False, False, True, False]
+
+
 def test_losses_are_closed_however_training_ends() -> None:
     class Closing(ZeroOne):
         closed = 0

@@ -52,8 +52,8 @@ def train(
     """Train `model` and yield progress; consume it all, or the model stays as it was.
 
     Args:
-        model: Is given the averaged weights of the best epoch by `choose_by`; of the last one, if there is nothing to
-            choose by.
+        model: Is given the averaged weights of the best epoch by `choose_by`, among those in which all objectives took
+            part; of the last one, if there is nothing to choose by.
         treebank: Complete trees; crossing arcs are lifted for a parser that cannot make them. May be empty if `go_on`.
         objectives: What to learn besides, and how often; see `Objective`.
         schedule: Which objective takes how many steps in which round; by default according to their rates.
@@ -267,7 +267,8 @@ class _Training:
         costs = {objective.name: _mean_cost(trial, objective, self._threads) for objective in devs}
         del trial  # what was built for it
         value = -costs[self._choose_by] if self._choose_by in costs else scores[self._choose_by] if scores else None
-        is_best = value is not None and value > self._best_value
+        # An epoch before all objectives have started would be one without what they teach, however good its trees.
+        is_best = value is not None and value > self._best_value and report.epoch >= max(self._starts)
         if value is not None and is_best:
             self._best, self._best_value, self._best_epoch = self._with(weights), value, report.epoch
         tallies = tuple(replace(tally, dev_cost=costs.get(tally.name)) for tally in report.objectives)
