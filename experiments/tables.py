@@ -41,7 +41,7 @@ def score_table(record: Record, test: str) -> str:
     header = ("parser", *shown, *(["dev LAS"] if has_dev else []), "training (CPU-min)", "words per CPU-s")
     rows = [
         (
-            row["name"],
+            _name(row, record),
             *(spread(row["tests"][test][metric]) for metric in shown.values()),
             *([spread(row["dev"]["LAS"]) if row["dev"] else ""] if has_dev else []),
             spread(row["cpu_seconds"], per=60),
@@ -51,6 +51,12 @@ def score_table(record: Record, test: str) -> str:
         if test in row["tests"]
     ]
     return markdown(header, rows)
+
+
+def _name(row: Record, record: Record) -> str:
+    """Return the name of a row, and how many seeds it has if some are missing."""
+    seeds = len(row["seeds"])
+    return row["name"] if seeds == len(record["settings"]["seeds"]) else f"{row['name']} ({seeds} of the seeds)"
 
 
 def comparison_table(comparisons: Sequence[Record]) -> str:

@@ -15,7 +15,7 @@ from treetune.sample import generate
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 # These are run, with more to check, beside the code they explain.
-RUN_ELSEWHERE = {"file-formats.md", "scores.md", "writing-losses.md"}
+RUN_ELSEWHERE = {"experiment-files.md", "file-formats.md", "scores.md", "writing-losses.md"}
 
 
 def snippets(page: Path) -> list[str]:

@@ -14,6 +14,7 @@ from commandline import Result, run
 
 from treetune import storage
 from treetune.cli import demo as demo_module
+from treetune.cli.steps import SHOWN
 from treetune.corpus.conllu import read_conllu
 from treetune.corpus.projectivity import is_projective
 from treetune.corpus.sentence import Example, Tree
@@ -202,36 +203,69 @@ def test_head_may_leave_early(folder: Path, tmp_path: Path) -> None:
 
 
 def test_demo(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo_module, "SIZES", (5, 100))
-    monkeypatch.setattr(demo_module, "TESTED", 100)
-    monkeypatch.setattr(demo_module, "EPOCHS", 3)
+    monkeypatch.setattr(demo_module, "TESTED", 200)
     result = run("demo")
     assert (result.code, result.err) == (0, "")
     lines = result.out.split("\n")
-    assert lines[0] == (
-        "English made by a grammar; scores on 50 declaratives and 50 questions, none of them learned from."
-    )
-    assert [line.split()[:3] for line in lines[4:8]] == [
-        ["5", "sentences", "declaratives"],
-        ["100", "sentences", "declaratives"],
-        ["5", "sentences", "questions"],
-        ["100", "sentences", "questions"],
+    assert lines[:3] == [
+        "English made by a grammar, scored on 200 questions and 200 declaratives that no parser has seen.",
+        "All that the second parser is told about its questions is which word is the main verb.",
+        "",
     ]
-    assert "words wrong, marked *):\n" in result.out
-    assert "\nafter 100 sentences (as it should be):\n" in result.out
-    content = json.loads(run("demo", "--json").out)
-    assert content == json.loads(run("demo", "--json", "--seed", 1, "--quiet").out)
-    assert content["runs"] != json.loads(run("demo", "--json", "--seed", 2).out)["runs"]
-    assert [entry["sentences"] for entry in content["runs"]] == [5, 100]
-    few, many = (entry["scores"]["questions"]["LAS"] for entry in content["runs"])
-    assert few < many
+    assert lines[3].split() == [*("learned", "from", "questions:", *SHOWN), *("declaratives:", *SHOWN)]
+    assert [line.partition("  ")[0] for line in lines[5:8]] == [
+        "1,000 declaratives",
+        "and the main verbs of 300 questions",
+        "and the whole trees of 300 questions",
+    ]
+    assert " words wrong, marked *):\n" in result.out
+    assert "\nby the second (" in result.out
+
+
+def test_the_demo_shows_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = json.loads(run("demo", "--json", "--seed", 5, "-q").out)
+    assert (content["seed"], content["beam"]) == (5, 8)
+    first, adapted, supervised = (entry["scores"] for entry in content["runs"])
+    # Main verbs of questions alone: their roots are found, other arcs follow, and declaratives stay as they were.
+    assert adapted["questions"]["root"] > first["questions"]["root"] + 0.08
+    assert adapted["questions"]["UAS"] > first["questions"]["UAS"] + 0.02
+    assert adapted["questions"]["LAS"] > first["questions"]["LAS"] + 0.01
+    assert adapted["declaratives"]["LAS"] > first["declaratives"]["LAS"] - 0.01
+    assert supervised["questions"]["LAS"] > adapted["questions"]["LAS"]
+
+
+def test_the_demo_is_decided_by_its_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("STATEMENTS", 60), ("QUESTIONS", 20), ("TESTED", 20), ("EPOCHS", 1), ("EPOCHS_TO_ADAPT", 1)):
+        monkeypatch.setattr(demo_module, name, value)
+    results = [run("demo", "--json", "--seed", seed).out for seed in (1, 1, 2)]
+    assert results[0] == results[1] != results[2]
+
+
+def test_main_verbs_are_all_that_is_known() -> None:
+    example = treebank(train=1, dev=0, test=0, seed=1, kinds=("wh",)).train[0]
+    known = demo_module._main_verb(example).gold
+    assert [head for head in known.heads if head != -1] == [0]
+    assert known.roots == example.gold.roots
+    assert set(known.labels) == {""}
+
+
+def test_a_parser_that_cannot_be_compiled_beside(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/no/such/python")
+    done = []
+    with demo_module._compiled_beside():
+        done.append(True)
+    assert done == [True]
+
+
+def test_what_is_compiled_beside() -> None:
+    demo_module.compile_parsing()
 
 
 def test_ctrl_c_in_the_demo(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*args: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(demo_module, "_run", interrupt)
+    monkeypatch.setattr(demo_module._Show, "run", interrupt)
     result = run("demo")
     assert (result.code, result.out) == (130, "")
     assert result.err == "interrupted: the demo writes no files\n"

@@ -11,8 +11,9 @@ from commandline import Result, run
 from stub_parser import StubParser, stub_model_fixture
 from treetune import storage
 from treetune.build import PARSERS, make_parser
-from treetune.cli.options import OWNERS, columns
+from treetune.cli.options import columns
 from treetune.errors import ConfigError
+from treetune.experiment.recipe import OWNERS
 
 __all__ = ["stub_model_fixture"]
 
@@ -62,7 +63,7 @@ def test_the_table_of_owners_is_that_of_the_parsers(parser: str) -> None:
             "unknown learner 'mirra'; known: factored-mira, mira, perceptron (did you mean 'mira'?)",
         ),
         ("transition", ("--learner", "mira", "--clip", "0"), "clip must be more than 0, found 0.0"),
-        ("transition", ("--learner", "mira", "--clip", "nan"), "clip must be more than 0, found nan"),
+        ("transition", ("--learner", "mira", "--clip", "nan"), "--clip: expected a number, found nan"),
     ],
 )
 def test_options_of_another_kind(tmp_path: Path, parser: str, options: tuple[object, ...], message: str) -> None:

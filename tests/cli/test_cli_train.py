@@ -97,6 +97,14 @@ def test_what_the_model_says_about_its_training(treebank: Path) -> None:
     }
     info = storage.inspect(treebank.parent / "m").info
     scores = info.pop("scores")
+    assert info.pop("experiment") == {
+        "model": {"parser": "stub"},
+        "learner": {"learner": "mira", "k": 3},
+        "train": {
+            **{"treebank": "train.conllu", "dev": "train.conllu", "epochs": 3, "seed": 5, "choose_by": "LAS"},
+            **{"projectivize": True, "lenient": False, "licence": "CC0"},
+        },
+    }
     assert info == {
         "licence": "CC0",
         "training": {
@@ -118,8 +126,9 @@ def test_without_dev_there_are_no_scores_and_the_last_epoch_counts(treebank: Pat
     result = train(treebank, "--epochs", 2)
     assert result.err.startswith("epoch 1/2  updated on 2 of 3 sentences  0.5 CPU-s\n")
     info = storage.inspect(treebank.parent / "m").info
-    assert set(info) == {"training"}
+    assert set(info) == {"training", "experiment"}
     assert info["training"]["best_epoch"] == 2
+    assert not {"dev", "choose_by"} & set(info["experiment"]["train"])
     assert "dev" not in info["training"]
 
 
@@ -129,7 +138,9 @@ def test_json_is_all_there_is_on_stdout(treebank: Path) -> None:
     assert content["model"] == str(treebank.parent / "m")
     assert content["info"] == storage.inspect(treebank.parent / "m").info
     assert [epoch["epoch"] for epoch in content["epochs"]] == [1, 2]
-    assert set(content["epochs"][0]) == {"epoch", "updated", "sentences", "cpu_seconds", "best", "dev"}
+    assert set(content["epochs"][0]) == {
+        *("epoch", "sentences", "updated", "words", "cpu_seconds", "best", "dev", "objectives"),
+    }
     assert content["epochs"][0]["dev"]["UAS"] == pytest.approx(3 / 7)
     assert json.loads(train(treebank, "--json").out)["epochs"][0]["dev"] is None
 
@@ -148,10 +159,10 @@ def test_a_terminal_sees_a_bar(treebank: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_options_reach_the_trainer_and_the_parser(treebank: Path) -> None:
-    train(treebank)
+    train(treebank, "--no-checkpoint")
     train(
         treebank,
-        *("--epochs", 3, "--seed", 9, "--threads", 2),
+        *("--epochs", 3, "--seed", 9, "--threads", 2, "--no-checkpoint"),
         *("--learner", "mira", "--k", 3, "--clip", 0.5, "--update", "early", "--cost-augmented"),
         *("--beam", 4, "--decoder", "non-projective", "--labels", "joint", "--max-memory", 1.5),
         *("--features", "hall2011", "--inputs", "UPOS, feats"),
@@ -225,8 +236,10 @@ def test_a_seed_is_not_negative(treebank: Path) -> None:
 
 def test_a_model_must_be_named(treebank: Path) -> None:
     result = run("train", treebank)
-    assert result.code == 2
-    assert result.err.startswith("error: Missing option '--model'")
+    assert (result.code, result.err) == (
+        2,
+        "error: Missing option '--model'; give the name of the file to write (see 'treetune train --help')\n",
+    )
 
 
 def test_a_bad_target_is_refused_before_any_data_is_read(treebank: Path, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 # Takes how many sentences and how many words were done since the last call.
 Advance = Callable[[int, int], None]
@@ -44,16 +45,9 @@ def progress_bar(description: str, *, total: int | None, quiet: bool = False) ->
         yield lambda sentences, words: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(elapsed_when_finished=True),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with Progress(*bar_columns(), console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(description, total=total, rate="")
         done = 0
 
@@ -65,3 +59,16 @@ def progress_bar(description: str, *, total: int | None, quiet: bool = False) ->
             progress.update(task, advance=sentences, rate=rate)
 
         yield advance
+
+
+def bar_columns() -> tuple[Any, ...]:
+    """Return the columns of a bar: what is done, how much of it, how fast (the field `rate`) and the time left."""
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    return (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(elapsed_when_finished=True),
+    )

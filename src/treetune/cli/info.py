@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+from textwrap import indent
 from typing import Annotated, Any
 
 import typer
 
 from treetune.cli.console import write, write_json
+from treetune.errors import ConfigError, ModelError
+from treetune.experiment.stored import experiment_text
 from treetune.storage import Header, inspect
 
 LONGEST_LIST = 12
@@ -14,16 +19,51 @@ LONGEST_LIST = 12
 
 def info(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
+    experiment: Annotated[
+        bool, typer.Option("--experiment", help="Write the experiment file that trains this model again.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
 ) -> None:
-    """Show what is inside a model: configuration, labels, training data, scores, licence."""
+    """Show what is inside a model: configuration, labels, training data, scores, licence, experiment."""
+    if json and experiment:
+        raise ConfigError("--experiment writes TOML, and --json has the experiment in it; leave one of them")
     header = inspect(model)
-    if json:
+    if experiment:
+        write(_experiment_file(header, model))
+    elif json:
         write_json(_content(header))
     else:
         rows = _rows(header)
         width = max(len(name) for name, _ in rows)
         write("\n".join(f"{name:<{width}}  {value}".rstrip() for name, value in rows))
+        if (text := experiment_text(header.info)) is not None:
+            write("\nexperiment\n" + indent(text.rstrip(), "  "))
+
+
+def _experiment_file(header: Header, model: str) -> str:
+    text = experiment_text(header.info)
+    if text is None:
+        raise ModelError(f"{model} notes no experiment: only models of 'treetune train' do, from treetune 0.1.0 on")
+    files = [f"# {file['name']}: sha256 {file['sha256']}" for file in _files(header.info["training"])]
+    # Two keys may name one file.
+    lines = [
+        f"# Trains {Path(model).name} again: treetune train THIS.toml --model OUT (treetune {header.treetune}).",
+        "# Paths are relative to this file. The files were:",
+        *dict.fromkeys(files),
+    ]
+    return "\n".join([*lines, "", text.rstrip()])
+
+
+def _files(content: Any) -> Iterator[dict[str, Any]]:
+    """Yield everything in the notes of a training that describes a file."""
+    if isinstance(content, dict):
+        if "sha256" in content:
+            yield content
+        for value in content.values():
+            yield from _files(value)
+    elif isinstance(content, list):
+        for value in content:
+            yield from _files(value)
 
 
 def _content(header: Header) -> dict[str, Any]:
@@ -48,14 +88,22 @@ def _rows(header: Header) -> list[tuple[str, str]]:
         (f"labels ({len(header.labels)})", " ".join(header.labels)),
     ]
     config = {key: value for key, value in header.config.items() if key != "labels"}
-    return [*rows, *_flat("", header.info), *_flat("config", config)]
+    # The experiment has a form of its own.
+    info = {key: value for key, value in header.info.items() if key != "experiment"}
+    return [*rows, *_flat("", info), *_flat("config", config)]
 
 
 def _flat(prefix: str, content: Any) -> list[tuple[str, str]]:
     """Turn nested content into rows named by their path: ``training.seed``."""
+    if isinstance(content, list) and content and all(map(_is_named, content)):
+        content = {part["name"]: {key: value for key, value in part.items() if key != "name"} for part in content}
     if not isinstance(content, dict):
         return [(prefix, _text(content))]
     return [row for key, value in content.items() for row in _flat(f"{prefix}.{key}" if prefix else key, value)]
+
+
+def _is_named(part: Any) -> bool:
+    return isinstance(part, dict) and "name" in part and len(part) > 1
 
 
 def _text(value: Any) -> str:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 
 import typer
 
 from treetune.cli import options
 from treetune.cli.console import Interrupted, note
-from treetune.cli.guides import FOLDS
-from treetune.cli.options import Recipe
 from treetune.cli.steps import follow_folds, scores_line
-from treetune.cli.treebanks import read_treebank
 from treetune.corpus.files import STANDARD_STREAM, open_output
 from treetune.corpus.sentence import Example
 from treetune.corpus.treebank import WRITERS, format_of
 from treetune.evaluate.scores import evaluate as score
+from treetune.experiment.files import read_data
+from treetune.experiment.guides import FOLDS
+from treetune.experiment.keys import EPOCHS, SEED
 
 
 def jackknife(
@@ -26,27 +27,27 @@ def jackknife(
         str, typer.Option("--output", "-o", metavar="OUT", help="Where to write; - is stdout.")
     ] = STANDARD_STREAM,
     folds: Annotated[int, typer.Option(min=2, help="Parts of TRAIN, each parsed by what learned the others.")] = FOLDS,
-    parser: options.Name = "transition",
+    parser: options.Name = None,
     beam: options.Beam = None,
     decoder: options.Decoder = None,
     labels: options.Labels = None,
     max_memory: options.MaxMemory = None,
     features: options.Features = None,
     inputs: options.Inputs = None,
-    epochs: options.Epochs = 10,
+    epochs: options.Epochs = None,
     learner: options.LearnerName = None,
     update: options.Update = None,
     k: options.K = None,
     clip: options.Clip = None,
     cost_augmented: options.CostAugmented = False,
-    seed: options.Seed = 1,
+    seed: options.Seed = None,
     threads: Annotated[int, typer.Option(min=1, help="Threads to parse with; the result is the same.")] = 1,
     lenient: options.Lenient = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
     """Parse TRAIN by parsers that have not seen it: each part by one that learned from all others."""
-    recipe = Recipe.checked(
-        parser,
+    recipe = options.recipe_of(
+        parser=parser,
         beam=beam,
         decoder=decoder,
         labels=labels,
@@ -59,7 +60,9 @@ def jackknife(
         clip=clip,
         cost_augmented=cost_augmented or None,
     )
-    examples = read_treebank(treebank, lenient=lenient, quiet=quiet)
+    epochs = EPOCHS if epochs is None else epochs
+    seed = SEED if seed is None else seed
+    examples = read_data(treebank, lenient=lenient, say=partial(note, quiet=quiet))
     write = WRITERS[format_of(treebank if output == STANDARD_STREAM else output)]
     train_options: Any = {"epochs": epochs, **recipe.learning}
     from treetune.learning.jackknife import jackknife as jackknife_steps

@@ -2,112 +2,135 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import typer
 
-from treetune.build import make_parser, parser_kind
-from treetune.errors import ConfigError
+from treetune.experiment.guides import FOLDS
+from treetune.experiment.recipe import Recipe
+from treetune.experiment.source import FLAGS
 
-if TYPE_CHECKING:
-    from treetune.learning.progress import Progress
-    from treetune.models.base import Parser
+# The parts of a help page.
+PARSER, LEARNER, GUIDE = "The parser", "The learner", "The guide"
+OBJECTIVES, RUN = "What else to learn from", "Interruptions, logs and pictures"
 
-Name = Annotated[str, typer.Option("--parser", help="transition, graph (first order) or graph2 (second order).")]
+Name = Annotated[
+    str | None,
+    typer.Option(
+        "--parser",
+        help="transition (the default), graph (first order) or graph2 (second order).",
+        rich_help_panel=PARSER,
+    ),
+]
 Beam = Annotated[
-    int | None, typer.Option("--beam", min=1, help="Width of the search of a transition parser, 8; 1 is greedy.")
+    int | None,
+    typer.Option(
+        "--beam", min=1, help="Width of the search of a transition parser, 8; 1 is greedy.", rich_help_panel=PARSER
+    ),
 ]
 Decoder = Annotated[
-    str | None, typer.Option("--decoder", help="Search of a graph parser: projective or non-projective.")
+    str | None,
+    typer.Option("--decoder", help="Search of a graph parser: projective or non-projective.", rich_help_panel=PARSER),
 ]
-Labels = Annotated[str | None, typer.Option("--labels", help="Labels of a graph parser: joint or second-stage.")]
+Labels = Annotated[
+    str | None,
+    typer.Option("--labels", help="Labels of a graph parser: joint or second-stage.", rich_help_panel=PARSER),
+]
 MaxMemory = Annotated[
     float | None,
-    typer.Option("--max-memory", metavar="GB", help="Memory a graph parser may take for one sentence, 2."),
+    typer.Option(
+        "--max-memory", metavar="GB", help="Memory a graph parser may take for one sentence, 2.", rich_help_panel=PARSER
+    ),
 ]
 Features = Annotated[
-    str | None, typer.Option("--features", help="The set of feature templates, or a .txt file of your own.")
+    str | None,
+    typer.Option(
+        "--features", help="The set of feature templates, or a .txt file of your own.", rich_help_panel=PARSER
+    ),
 ]
 Inputs = Annotated[
     str | None,
-    typer.Option("--inputs", metavar="COLUMNS", help="Tag columns the parser may look at: upos,xpos,feats."),
+    typer.Option(
+        "--inputs",
+        metavar="COLUMNS",
+        help="Tag columns the parser may look at: upos,xpos,feats.",
+        rich_help_panel=PARSER,
+    ),
 ]
-Epochs = Annotated[int, typer.Option("--epochs", min=1, help="How often to go through TRAIN.")]
-LearnerName = Annotated[str | None, typer.Option("--learner", help="perceptron, mira or factored-mira.")]
+Epochs = Annotated[int | None, typer.Option("--epochs", min=1, help="How often to go through TRAIN, 10.")]
+LearnerName = Annotated[
+    str | None, typer.Option("--learner", help="perceptron, mira or factored-mira.", rich_help_panel=LEARNER)
+]
 Update = Annotated[
     str | None,
-    typer.Option("--update", help="Of a transition parser: max-violation, early or dynamic; by default what suits."),
+    typer.Option(
+        "--update",
+        help="Of a transition parser: max-violation, early or dynamic; by default what suits.",
+        rich_help_panel=LEARNER,
+    ),
 ]
-K = Annotated[int | None, typer.Option("--k", min=1, help="Candidates that mira holds against the gold tree, 5.")]
-Clip = Annotated[float | None, typer.Option("--clip", help="The largest step of mira.")]
+K = Annotated[
+    int | None,
+    typer.Option("--k", min=1, help="Candidates that mira holds against the gold tree, 5.", rich_help_panel=LEARNER),
+]
+Clip = Annotated[float | None, typer.Option("--clip", help="The largest step of mira.", rich_help_panel=LEARNER)]
 CostAugmented = Annotated[
-    bool, typer.Option("--cost-augmented", help="A graph parser learns from a search that prefers wrong arcs.")
+    bool,
+    typer.Option(
+        "--cost-augmented", help="A graph parser learns from a search that prefers wrong arcs.", rich_help_panel=LEARNER
+    ),
 ]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Decides the order of the sentences.")]
+Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Decides the order of the sentences, 1.")]
 Lenient = Annotated[bool, typer.Option("--lenient", help="Skip bad sentences and report them, instead of stopping.")]
 
-# The kind of parser an option is for; what is not here is for all kinds.
-OWNERS = {
-    "beam": "transition",
-    "update": "transition",
-    "decoder": "graph",
-    "labels": "graph",
-    "max_memory": "graph",
-    "cost_augmented": "graph",
-}
+GuideName = Annotated[
+    str | None,
+    typer.Option(
+        "--guide",
+        metavar="FILE|PARSER",
+        help="Trees to look at: a file with another parser's trees of TRAIN, or the name of a parser to train for it.",
+        rich_help_panel=GUIDE,
+    ),
+]
+DevGuide = Annotated[
+    str | None,
+    typer.Option(
+        "--dev-guide", metavar="FILE", help="The trees of DEV that belong to a --guide file.", rich_help_panel=GUIDE
+    ),
+]
+Folds = Annotated[
+    int | None,
+    typer.Option(
+        "--folds",
+        min=2,
+        help=f"Parts of TRAIN, each parsed by what learned from the others, {FOLDS}.",
+        rich_help_panel=GUIDE,
+    ),
+]
+
 # What is for the learner, not for the parser.
 LEARNING = ("learner", "update", "k", "clip", "cost_augmented")
-# The learners an option is for.
-LEARNER_OWNERS = {"k": "mira", "clip": "mira and factored-mira"}
 
 
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """Which parser to make, with the options given for it and for its learner."""
+def tables_of(**options: Any) -> dict[str, dict[str, Any]]:
+    """Return the tables [model] and [learner] that options of a command stand for."""
+    found = given(options)
+    return {
+        "model": {name: value for name, value in found.items() if name not in LEARNING},
+        "learner": {name: value for name, value in found.items() if name in LEARNING},
+    }
 
-    parser: str
-    options: Mapping[str, Any]
-    learning: Mapping[str, Any]
 
-    @classmethod
-    def checked(cls, parser: str, **options: Any) -> Recipe:
-        """Return the recipe of a parser and its options; whatever is wrong with them is a `ConfigError`."""
-        found = given(options)
-        recipe = cls(
-            parser,
-            options={name: value for name, value in found.items() if name not in LEARNING},
-            learning={name: value for name, value in found.items() if name in LEARNING},
-        )
-        check_kind(found, parser_kind(recipe.parser), name=recipe.parser)
-        recipe.make().check_learning(**recipe.learning)
-        return recipe
-
-    def make(self) -> Parser:
-        """Return an untrained parser."""
-        return make_parser(self.parser, **self.options)
-
-    def check_used(self, step: Progress) -> None:
-        """Raise ConfigError for an option that the learner of this step has no use for."""
-        for name, owners in LEARNER_OWNERS.items():
-            if name in self.learning and name not in step.settings:
-                raise ConfigError(f"--{name} is an option of {owners}; the learner is {step.settings['learner']}")
+def recipe_of(**options: Any) -> Recipe:
+    """Return the parser that options of a command ask for; whatever is wrong with them is a `ConfigError`."""
+    tables = tables_of(**options)
+    return Recipe.checked(tables["model"], tables["learner"], FLAGS)
 
 
 def given(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that have a value."""
     return {name: value for name, value in options.items() if value is not None}
-
-
-def check_kind(options: Iterable[str], kind: str, *, name: str) -> None:
-    """Raise ConfigError for an option of another kind of parser; `name` is what the user calls the parser."""
-    if kind not in OWNERS.values():
-        return
-    for option in options:
-        if OWNERS.get(option, kind) != kind:
-            flag = "--" + option.replace("_", "-")
-            raise ConfigError(f"{flag} is an option of {OWNERS[option]} parsers; the parser is {name}")
 
 
 def columns(text: str | None) -> tuple[str, ...] | None:

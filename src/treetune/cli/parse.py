@@ -12,10 +12,8 @@ from typing import Annotated
 
 import typer
 
-from treetune.cli import options
 from treetune.cli.console import Advance, Interrupted, note, progress_bar
-from treetune.cli.guides import check_strict
-from treetune.cli.options import check_kind, given
+from treetune.cli.options import given
 from treetune.corpus.blocks import blocks
 from treetune.corpus.conllu import format_conllu
 from treetune.corpus.conllx import format_conllx
@@ -25,6 +23,9 @@ from treetune.corpus.guides import attach_guides
 from treetune.corpus.sentence import Example, Sentence, name_sentence
 from treetune.corpus.treebank import READERS, format_of, read_trees
 from treetune.errors import ConfigError, DataError, unknown_name
+from treetune.experiment.guides import check_strict
+from treetune.experiment.recipe import check_kind
+from treetune.experiment.source import FLAGS
 from treetune.models.base import Parser
 from treetune.storage import load
 
@@ -44,7 +45,9 @@ def parse(
         int | None, typer.Option(min=1, help="Another beam than that of the model, a transition parser.")
     ] = None,
     decoder: Annotated[str | None, typer.Option(help="Another decoder than that of the model, a graph parser.")] = None,
-    max_memory: options.MaxMemory = None,
+    max_memory: Annotated[
+        float | None, typer.Option(metavar="GB", help="Memory a graph parser may take for one sentence, 2.")
+    ] = None,
     guide: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Another parser's trees of IN, for a model trained with a --guide file."),
@@ -67,14 +70,14 @@ def parse(
     """Parse sentences; HEAD and DEPREL of the input are ignored unless --constrained."""
     writes = _output_format(file_format, source, output, k_best=k_best)
     if guide is not None:
-        check_strict(lenient=lenient)
+        check_strict(lenient=lenient, source=FLAGS)
         if guide == source == STANDARD_STREAM:
             raise ConfigError("only one of IN and --guide can be read from stdin")
     parser = load(model)
     if guide is not None and not parser.is_guided:
         raise ConfigError(f"{model} was trained without a guide and would not look at --guide; leave it out")
     search = given({"beam": beam, "decoder": decoder, "max_memory": max_memory})
-    check_kind(search, parser.kind, name=parser.kind)
+    check_kind([("model", search)], parser.kind, name=parser.kind, source=FLAGS)
     parser = parser.with_options(**search)
     report = SkipReport()
     examples = read_trees(

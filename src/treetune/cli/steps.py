@@ -3,30 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from treetune.cli.console import Advance, note, progress_bar
-from treetune.evaluate.metrics import METRICS, percent
+from treetune.cli.display import training_display
+from treetune.evaluate.metrics import percent
 
 if TYPE_CHECKING:
     from treetune.corpus.sentence import Tree
     from treetune.evaluate.scores import Scores
     from treetune.learning.jackknife import FoldProgress
-    from treetune.learning.progress import Progress
+    from treetune.learning.progress import Progress, Tally
 
 Check = Callable[["Progress"], None]
 
 SHOWN = ("LAS", "UAS", "root")
 
 
-def follow_epochs(steps: Iterable[Progress], *, check: Check, total: int, quiet: bool) -> list[Progress]:
-    """Train, show how it goes on, and return the record at the end of each epoch; `check` may object to any."""
-    ends = []
-    with progress_bar("training", total=total, quiet=quiet) as advance:
-        for end in epoch_ends(_checked(steps, check), advance):
-            ends.append(end)
-            note(epoch_line(end), quiet=quiet)
-    return ends
+def follow_epochs(
+    steps: Iterable[Progress], *, check: Check, total: int, quiet: bool, on_end: Check = lambda end: None
+) -> Progress:
+    """Train and show how it goes on; return the report on the epoch whose weights were kept.
+
+    `check` may object to any report, `on_end` is given the end of each epoch.
+    """
+    kept: Progress | None = None
+    with training_display(total, quiet=quiet) as show:
+        for step in steps:
+            check(step)
+            show(step)
+            if step.resumed:
+                note(_resumed_line(step), quiet=quiet)
+                kept = step
+            elif step.is_epoch_end:
+                on_end(step)
+                for line in epoch_lines(step):
+                    note(line, quiet=quiet)
+                # The last one that was the best so far, or just the last one if there is nothing to choose by.
+                if step.best or kept is None or not kept.best:
+                    kept = step
+    assert kept is not None
+    return kept if kept.best else replace(kept, epoch=kept.epochs)
 
 
 def follow_folds(reports: Iterable[FoldProgress], *, check: Check, total: int, quiet: bool) -> Sequence[Tree]:
@@ -45,12 +63,6 @@ def follow_folds(reports: Iterable[FoldProgress], *, check: Check, total: int, q
             seconds = 0.0
             trees = report.trees or ()
     return trees
-
-
-def _checked(steps: Iterable[Progress], check: Check) -> Iterator[Progress]:
-    for step in steps:
-        check(step)
-        yield step
 
 
 def epoch_ends(steps: Iterable[Progress], advance: Advance) -> Iterator[Progress]:
@@ -74,26 +86,50 @@ class _Moves:
         self._seen, self._words = (0, 0) if step.is_epoch_end else (step.seen, step.words)
 
 
-def epoch_line(step: Progress) -> str:
-    """Return what is shown of an epoch."""
-    parts = [f"epoch {step.epoch:>{len(str(step.epochs))}}/{step.epochs}"]
+def epoch_lines(step: Progress) -> Iterator[str]:
+    """Yield what is shown of an epoch: a line for all, then one for each objective besides the treebank."""
+    parts = [_number(step)]
     if step.dev is not None:
         parts.append(scores_line(step.dev))
     parts.append(f"updated on {step.updated:,} of {step.total:,} sentences")
     parts.append(f"{step.cpu_seconds:,.1f} CPU-s")
-    if step.dev is not None and step.best:
+    if step.best:
         parts.append("best so far")
+    yield "  ".join(parts)
+    shown = [tally for tally in step.objectives if tally.seen and is_shown(tally, step)]
+    width = max((len(tally.name) for tally in shown), default=0)
+    yield from (f"  {tally.name:<{width}}  {tally_line(tally)}" for tally in shown)
+
+
+def is_shown(tally: Tally, step: Progress) -> bool:
+    """Whether a tally says more than the line of the epoch, which has the first objective's counts."""
+    return tally.cost is not None or tally is not step.objectives[0]
+
+
+def tally_line(tally: Tally) -> str:
+    """Return what one objective has done."""
+    parts = [f"{tally.seen:,} seen", f"{tally.updated:,} updated", f"{tally.already_best:,} already best"]
+    if tally.cost is not None:
+        parts += [f"{tally.stuck:,} no better candidate", f"cost {tally.cost:.4f} -> {tally.better:.4f}"]
+    if tally.dev_cost is not None:
+        parts.append(f"dev cost {tally.dev_cost:.4f}")
     return "  ".join(parts)
+
+
+def _resumed_line(step: Progress) -> str:
+    if not step.best:
+        return "resumed"
+    scores = "" if step.dev is None else f"  {scores_line(step.dev)}"
+    return f"resumed; best so far: {_number(step)}{scores}"
+
+
+def _number(step: Progress) -> str:
+    return f"epoch {step.epoch:>{len(str(step.epochs))}}/{step.epochs}"
 
 
 def scores_line(scores: Scores) -> str:
     """Return the scores that are shown while work goes on."""
     return "  ".join(f"{name} {percent(scores[name]):>6}" for name in SHOWN)
-
-
-def numbers(scores: Scores) -> dict[str, float]:
-    """Return all scores; one with nothing to count is not a number, which JSON has no word for."""
-    return {name: scores[name] for name in METRICS if scores[name] == scores[name]}
 
 
 def _fold_line(report: FoldProgress, seconds: float) -> str:

@@ -1,120 +1,239 @@
-"""``treetune train``: a treebank in, a model file out."""
+"""``treetune train``: a treebank and other objectives in, by options or by an experiment file; a model file out."""
 
 from __future__ import annotations
 
+import shlex
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from treetune.cli import guides, options
+from treetune.cli import options
+from treetune.cli.also import objective_tables
 from treetune.cli.console import Interrupted, note, write_json
-from treetune.cli.guides import choose_guide
-from treetune.cli.options import Recipe
-from treetune.cli.steps import numbers
+from treetune.cli.options import given, tables_of
+from treetune.cli.plots import check_plot, draw_curves
+from treetune.cli.runfiles import RunFiles
 from treetune.cli.training import Job
-from treetune.cli.treebanks import described, projective, read_treebank
-from treetune.corpus.files import STANDARD_STREAM
-from treetune.errors import ConfigError
-from treetune.storage import check_target, save
+from treetune.errors import ConfigError, TreetuneError
+from treetune.experiment import Experiment, Task
+from treetune.experiment.source import FLAGS
+from treetune.experiment.toml_text import value_text
+from treetune.storage import save
 
-if TYPE_CHECKING:
-    from treetune.learning.progress import Progress
+EXPERIMENT_SUFFIX = ".toml"
+CHECKPOINT_SUFFIX = ".checkpoint"
 
 
 def train(
-    treebank: Annotated[str, typer.Argument(metavar="TRAIN", help="Trees to learn from, CoNLL-U or CoNLL-X.")],
-    model: Annotated[str, typer.Option("--model", metavar="OUT", help="Where to write the model.")],
+    treebank: Annotated[
+        str | None,
+        typer.Argument(metavar="TRAIN", help="Trees to learn from, CoNLL-U or CoNLL-X; or an experiment, .toml."),
+    ] = None,
+    model: Annotated[str | None, typer.Option("--model", metavar="OUT", help="Where to write the model.")] = None,
     dev: Annotated[
         str | None, typer.Option("--dev", metavar="DEV", help="Trees by which the best epoch is chosen.")
     ] = None,
-    parser: options.Name = "transition",
+    also: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--also",
+            metavar="LOSS:FILE[@RATE]",
+            help="What else to learn, and how many steps for each on TRAIN, 1; repeat it for more.",
+            rich_help_panel=options.OBJECTIVES,
+        ),
+    ] = None,
+    start_from: Annotated[
+        str | None,
+        typer.Option(
+            "--start-from", metavar="MODEL", help="A trained model to go on from.", rich_help_panel=options.OBJECTIVES
+        ),
+    ] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="TABLE.KEY=VALUE", help="Change a key of the experiment; repeat it for more."),
+    ] = None,
+    parser: options.Name = None,
     beam: options.Beam = None,
     decoder: options.Decoder = None,
     labels: options.Labels = None,
     max_memory: options.MaxMemory = None,
     features: options.Features = None,
     inputs: options.Inputs = None,
-    epochs: options.Epochs = 10,
+    epochs: options.Epochs = None,
     learner: options.LearnerName = None,
     update: options.Update = None,
     k: options.K = None,
     clip: options.Clip = None,
     cost_augmented: options.CostAugmented = False,
-    guide: guides.GuideName = None,
-    dev_guide: guides.DevGuide = None,
-    folds: guides.Folds = None,
-    seed: options.Seed = 1,
+    guide: options.GuideName = None,
+    dev_guide: options.DevGuide = None,
+    folds: options.Folds = None,
+    choose_by: Annotated[
+        str | None, typer.Option("--choose-by", metavar="METRIC", help="What the best epoch on DEV is chosen by, LAS.")
+    ] = None,
+    seed: options.Seed = None,
     projectivize: Annotated[
-        bool, typer.Option(help="Learn crossing arcs by lifting them, or leave such sentences out.")
-    ] = True,
-    threads: Annotated[int, typer.Option(min=1, help="Threads to parse DEV with.")] = 1,
+        bool | None,
+        typer.Option(
+            "--projectivize/--no-projectivize", help="Learn crossing arcs by lifting them, or leave such sentences out."
+        ),
+    ] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads to parse DEV with, 1.")] = None,
     licence: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Licence of the data, to be noted in the model.")
     ] = None,
     lenient: options.Lenient = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a training that was interrupted.", rich_help_panel=options.RUN)
+    ] = False,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="What to resume from, OUT.checkpoint; removed at the end.", rich_help_panel=options.RUN
+        ),
+    ] = None,
+    no_checkpoint: Annotated[
+        bool, typer.Option("--no-checkpoint", help="Write nothing to resume from.", rich_help_panel=options.RUN)
+    ] = False,
+    log: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Write a line of JSON for each epoch, at its end.", rich_help_panel=options.RUN
+        ),
+    ] = None,
+    plot: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Draw learning curves: .svg, .png or .pdf (extra 'plots').",
+            rich_help_panel=options.RUN,
+        ),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Write a JSON report to stdout.")] = False,
 ) -> None:
-    """Train a parser; OUT appears, or is replaced, only when training is complete."""
+    """Train a parser; OUT appears, or is replaced, only when training is complete.
+
+    TRAIN may be an experiment file, in which all this is written down.
+    """
     # Whatever can be wrong about the options is found before any data is read.
-    recipe = Recipe.checked(
-        parser,
-        beam=beam,
-        decoder=decoder,
-        labels=labels,
-        max_memory=max_memory,
-        features=features,
-        inputs=options.columns(inputs),
-        learner=learner,
-        update=update,
-        k=k,
-        clip=clip,
-        cost_augmented=cost_augmented or None,
+    tables: dict[str, Any] = {
+        **tables_of(
+            parser=parser,
+            beam=beam,
+            decoder=decoder,
+            labels=labels,
+            max_memory=max_memory,
+            features=features,
+            inputs=options.columns(inputs),
+            start_from=start_from,
+            learner=learner,
+            update=update,
+            k=k,
+            clip=clip,
+            cost_augmented=cost_augmented or None,
+        ),
+        "train": given(
+            {
+                "dev": dev,
+                "guide": guide,
+                "dev_guide": dev_guide,
+                "folds": folds,
+                "epochs": epochs,
+                "seed": seed,
+                "threads": threads,
+                "choose_by": choose_by,
+                "projectivize": projectivize,
+                "lenient": lenient or None,
+                "licence": licence,
+            }
+        ),
+    }
+    if treebank is not None and treebank.endswith(EXPERIMENT_SUFFIX):
+        _refuse_options(tables, also or [])
+        experiment = Experiment.read(treebank, changes=changes or [])
+    else:
+        tables["train"] |= given({"treebank": treebank})
+        tables["objective"] = objective_tables(also or [])
+        experiment = Experiment.of(tables, changes=changes or [], source=FLAGS)
+    out = model or experiment.model_path
+    if out is None:
+        raise ConfigError(_no_model(treebank, experiment))
+    files = _run_files(
+        experiment, out, checkpoint=checkpoint, no_checkpoint=no_checkpoint, resume=resume, log=log, plot=plot
     )
-    chosen = choose_guide(recipe, guide, dev_guide=dev_guide, folds=folds, has_dev=dev is not None, lenient=lenient)
-    for path in (treebank, dev):
-        if path == STANDARD_STREAM:
-            raise ConfigError("expected files to train on, whose hashes the model notes, found - (stdin)")
-    check_target(model)
-    examples = read_treebank(treebank, guide=chosen.train, lenient=lenient, quiet=quiet)
-    held_out = [] if dev is None else read_treebank(dev, guide=chosen.dev, lenient=lenient, quiet=quiet)
-    learned = examples if projectivize else projective(examples, path=treebank, quiet=quiet)
-    job = Job(recipe, chosen, learned, held_out, epochs=epochs, seed=seed, threads=threads, quiet=quiet)
-    try:
-        trained, ends = job.run()
-    except KeyboardInterrupt:
-        raise Interrupted(f"{model} was not written") from None
-    best = _best(ends)
-    training = {"epochs": epochs, "best_epoch": best.epoch, **best.settings, "seed": seed, "projectivize": projectivize}
-    files = {"train": treebank, "dev": dev, "guide": chosen.train, "dev_guide": chosen.dev}
-    noted = {
-        name: described(path, held_out if name.startswith("dev") else examples)
-        for name, path in files.items()
-        if path is not None
-    }
-    info: dict[str, Any] = {"training": {**training, **noted, **job.noted}}
-    if best.dev is not None:
-        info["scores"] = {"dev": numbers(best.dev), "signature": best.dev.signature("*")}
-    if licence is not None:
-        info["licence"] = licence
-    save(trained, model, info)
-    note(f"wrote {model}, {Path(model).stat().st_size / 1e6:.1f} MB", quiet=quiet)
+    task = Task.prepare(experiment, say=partial(note, quiet=quiet))
+    info = _run(task, files, quiet=quiet)
+    note(f"wrote {out}, {Path(out).stat().st_size / 1e6:.1f} MB", quiet=quiet)
+    if plot is not None and files.records:
+        draw_curves(files.records, plot, best_epoch=info["training"]["best_epoch"])
+        note(f"wrote {plot}", quiet=quiet)
     if json:
-        write_json({"model": model, "epochs": [_content(end) for end in ends], "info": info})
+        write_json({"model": out, "epochs": files.records, "info": info})
 
 
-def _best(ends: list[Progress]) -> Progress:
-    """Return the epoch whose weights were kept: the last one that was the best so far."""
-    return [end for end in ends if end.best or end.dev is None][-1]
+def _refuse_options(tables: dict[str, Any], also: list[str]) -> None:
+    """Refuse options that an experiment file has keys for: there is one way to change those."""
+    if also:
+        raise ConfigError("--also cannot be given with an experiment file; write an [[objective]] into it")
+    for table, content in tables.items():
+        for key, value in content.items():
+            flag = FLAGS.key(table, key) if value is not False else FLAGS.key(table, f"no_{key}")
+            change = shlex.quote(f"{table}.{key}={value_text(value)}")
+            raise ConfigError(f"{flag} cannot be given with an experiment file; use --set {change}")
 
 
-def _content(end: Progress) -> dict[str, Any]:
-    return {
-        "epoch": end.epoch,
-        "updated": end.updated,
-        "sentences": end.total,
-        "cpu_seconds": end.cpu_seconds,
-        "best": end.best,
-        "dev": None if end.dev is None else numbers(end.dev),
-    }
+def _no_model(treebank: str | None, experiment: Experiment) -> str:
+    if experiment.source.flags:
+        return "Missing option '--model'; give the name of the file to write (see 'treetune train --help')"
+    return f'{treebank}: expected model = "OUT" in [train], or the option --model OUT, found neither'
+
+
+def _run_files(
+    experiment: Experiment,
+    model: str,
+    *,
+    checkpoint: str | None,
+    no_checkpoint: bool,
+    resume: bool,
+    log: str | None,
+    plot: str | None,
+) -> RunFiles:
+    if no_checkpoint and (resume or checkpoint is not None):
+        raise ConfigError(f"--no-checkpoint contradicts {'--resume' if resume else '--checkpoint'}; leave one of them")
+    is_guided = experiment.guide.recipe is not None
+    if is_guided and (resume or checkpoint is not None):
+        raise ConfigError(
+            f"a training with a guide that is trained here has no checkpoints; "
+            f"leave {'--resume' if resume else '--checkpoint'} out"
+        )
+    if checkpoint is None and not (no_checkpoint or is_guided):
+        checkpoint = model + CHECKPOINT_SUFFIX
+    files = RunFiles(model, checkpoint, resume, log)
+    start = experiment.recipe.start_from
+    files.check(start_from=None if start is None else experiment.source.placed(start), plot=plot)
+    if plot is not None:
+        check_plot(plot)
+    return files
+
+
+def _run(task: Task, files: RunFiles, *, quiet: bool) -> dict[str, Any]:
+    """Train, write the model and return what it notes; what is left of a training that does not end can go on."""
+    try:
+        info = task.info(Job(task, files, quiet).run())
+        save(task.model, files.model, info)
+    except KeyboardInterrupt:
+        files.end(done=False)
+        how = files.how_to_go_on(task.experiment.train.epochs)
+        raise Interrupted(f"{files.model} was not written" + (f"; {how}" if how else "")) from None
+    except TreetuneError as error:
+        files.end(done=False)
+        how = files.how_to_go_on(task.experiment.train.epochs)
+        # With wrong options it would not go on.
+        if how and not isinstance(error, ConfigError):
+            note(how)
+        raise
+    files.end(done=True)
+    return info
