@@ -44,12 +44,34 @@ UDPIPE_SETTINGS = {
     "use_gold_tags": "1",
 }
 
+# The whole way from raw text: tokenizer, tagger and parser of UDPipe's own defaults, with 4 of the 10 iterations of the parser,
+# because each takes minutes, and no lemmas, which nobody else here predicts.
+UDPIPE_TEXT_SETTINGS = {
+    "tokenizer": "dimension=24;epochs=100;batch_size=50;learning_rate=0.005;dropout=0.1;early_stopping=0",
+    "tagger": "models=1;iterations=20;use_lemma=0;provide_lemma=0;use_xpostag=1;provide_xpostag=1;"
+    "use_feats=0;provide_feats=0",
+    "parser": ";".join(
+        f"{name}={value}"
+        for name, value in {**UDPIPE_SETTINGS, "iterations": "4", "use_gold_tags": "0"}.items()
+    ),
+}
+
 # spaCy sees the words only: that is its default.
 SPACY_CONFIG = Path(__file__).with_name("spacy.cfg")
 
 
 def train_udpipe(data: Path, model: Path) -> None:
     """Train the parser of UDPipe, no tokenizer and no tagger, on gold tags."""
+    options = ";".join(f"{name}={value}" for name, value in UDPIPE_SETTINGS.items())
+    _train_udpipe(data, model, tokenizer="none", tagger="none", parser=options)
+
+
+def train_udpipe_text(data: Path, model: Path) -> None:
+    """Train the tokenizer, the tagger and the parser of UDPipe."""
+    _train_udpipe(data, model, **UDPIPE_TEXT_SETTINGS)
+
+
+def _train_udpipe(data: Path, model: Path, *, tokenizer: str, tagger: str, parser: str) -> None:
     from ufal.udpipe import InputFormat, ProcessingError, Sentence, Sentences, Trainer
 
     sentences = Sentences()
@@ -60,9 +82,7 @@ def train_udpipe(data: Path, model: Path) -> None:
     while reader.nextSentence(sentence, error):
         sentences.append(sentence)
         sentence = Sentence()
-    options = ";".join(f"{name}={value}" for name, value in UDPIPE_SETTINGS.items())
-    none = Trainer.NONE
-    trained = Trainer.train("morphodita_parsito", sentences, Sentences(), none, none, options, error)
+    trained = Trainer.train("morphodita_parsito", sentences, Sentences(), tokenizer, tagger, parser, error)
     if error.occurred():
         raise SystemExit(f"UDPipe: {error.message}")
     model.write_bytes(trained)
@@ -105,6 +125,7 @@ class Peer:
 
 PEERS = {
     "udpipe": Peer(train_udpipe, UDPIPE_SETTINGS, "udpipe.model"),
+    "udpipe-text": Peer(train_udpipe_text, UDPIPE_TEXT_SETTINGS, "udpipe-text.model"),
     "spacy": Peer(train_spacy, {"spacy.cfg": SPACY_CONFIG.read_text(encoding="utf-8")}, "spacy-model"),
 }
 
