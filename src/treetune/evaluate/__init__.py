@@ -2,14 +2,15 @@
 
 `counts` makes integers of one sentence, `metrics` ratios of their sums, `scores` the whole of a corpus,
 `breakdown` precision and recall by label and length, `significance` and `comparison` two systems side by
-side, `report` plain-text tables.
+side, `alignment` systems with tokens of their own, `report` plain-text tables.
 """
 
+from treetune.evaluate.alignment import TextScores, evaluate_text
 from treetune.evaluate.breakdown import LENGTHS, Tally
 from treetune.evaluate.comparison import Comparison, compare
 from treetune.evaluate.counts import Counts, attachment_counts, is_punctuation, punctuation, strip_subtype
 from treetune.evaluate.metrics import METRICS, Metric
-from treetune.evaluate.report import format_comparison, format_labels, format_lengths, format_scores
+from treetune.evaluate.report import format_comparison, format_labels, format_lengths, format_scores, format_text_scores
 from treetune.evaluate.scores import Scores, evaluate
 from treetune.evaluate.significance import (
     Interval,
@@ -32,14 +33,17 @@ __all__ = [
     "PairedBootstrap",
     "Scores",
     "Tally",
+    "TextScores",
     "attachment_counts",
     "bootstrap_interval",
     "compare",
     "evaluate",
+    "evaluate_text",
     "format_comparison",
     "format_labels",
     "format_lengths",
     "format_scores",
+    "format_text_scores",
     "is_punctuation",
     "mcnemar",
     "paired_bootstrap",
