@@ -24,6 +24,7 @@ _RIGHT_WORD = {
     "LA": (LABELLED, RIGHT_LABEL),
 }
 _RIGHT_SENTENCE = ("root", "UCM", "LCM")
+SHOWN = ("LAS", "UAS", "root")
 # The metrics that are a share of right units, so that `Scores.right` and McNemar's test apply.
 COUNTABLE = (*_RIGHT_WORD, *_RIGHT_SENTENCE)
 
@@ -51,6 +52,16 @@ class Scores:
     def __getitem__(self, metric: str | Metric) -> float:
         """Return one score by its name in `METRICS`; an unknown name is a ConfigError that lists them."""
         return resolve_metric(metric).score(self.per_sentence)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The names of all scores."""
+        return tuple(METRICS)
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The names of the scores that are shown while work goes on."""
+        return SHOWN
 
     @property
     def uas(self) -> float:
