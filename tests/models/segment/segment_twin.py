@@ -134,6 +134,8 @@ def is_open(chunk: str, at: int, weights: SegmentWeights) -> bool:
     left, right = kind_of(chunk[at - 1]), kind_of(chunk[at])
     if right in ("mark", "joiner") or left == "joiner":
         return False
+    if any(chunk[colon : colon + 3] == "://" and 1 <= colon < len(chunk) - 3 for colon in range(at - 3, at + 1)):
+        return False
     if left in LETTERS and right in LETTERS:
         first = at - 1
         while first > 0 and is_letter(chunk[first - 1]):

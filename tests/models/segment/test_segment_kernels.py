@@ -35,6 +35,9 @@ PIECES = (
     ),
     *(
         "http://a.b/c?d=e",
+        "://",
+        "x://y",
+        ":/",
         "www.x.org",
         "me@x.org",
         "(",

@@ -114,6 +114,12 @@ def test_no_token_ends_within_what_is_seen_as_one_sign(emoji: str) -> None:
     assert emoji in forms
 
 
+@pytest.mark.parametrize("scheme", ["http", "https", "ftp"])
+def test_no_token_ends_at_the_scheme_of_an_address(scheme: str) -> None:
+    forms = [form for sentence in trained().sentences(f"See {scheme}://example.org .") for form in sentence.words]
+    assert any(form.startswith(f"{scheme}://e") for form in forms)
+
+
 def test_a_lone_surrogate_is_refused() -> None:
     with pytest.raises(DataError, match=r"found the lone surrogate '\\ud800' as character 3; decode the text as UTF-8"):
         list(trained().sentences("ab\ud800"))

@@ -51,7 +51,7 @@ GAP_ATOMS = (
 _LOWER, _UPPER, _LETTER, _MARK = (np.uint8(KIND[name]) for name in ("lower", "upper", "letter", "mark"))
 _SPACE, _JOINER, _DIGIT, _STOP = (np.uint8(KIND[name]) for name in ("space", "joiner", "digit", "stop"))
 _OPEN, _CLOSE, _QUOTE, _AT, _SLASH = (np.uint8(KIND[name]) for name in ("open", "close", "quote", "at", "slash"))
-_HYPHEN = np.uint8(KIND["hyphen"])
+_HYPHEN, _COMMA = np.uint8(KIND["hyphen"]), np.uint8(KIND["comma"])
 
 _FNV_START, _FNV_PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
 # Turns the features of "a token ends" into those of "a word of the token ends".
@@ -205,14 +205,25 @@ def is_listed(hashes, value):  # type: ignore[no-untyped-def]
 
 
 @inner
-def is_open(kinds, at, in_split_run, dense):  # type: ignore[no-untyped-def]
-    """Whether a word may end between the characters `at - 1` and `at` of a chunk.
+def is_scheme(lower, first, last, at):  # type: ignore[no-untyped-def]
+    """Whether the place before `at` is beside or within the ``://`` of an address."""
+    for colon in range(max(first + 1, at - 3), min(at, last - 4) + 1):
+        if lower[colon] == 58 and lower[colon + 1] == 47 and lower[colon + 2] == 47:
+            return True
+    return False
 
-    Never before a mark nor beside a joiner; within letters only where letters like these were split in training (or
-    anywhere, if `dense`: a script without spaces); never within digits.
+
+@inner
+def is_open(text, first, last, at, in_split_run, dense):  # type: ignore[no-untyped-def]
+    """Whether a word may end between the characters `at - 1` and `at` of the chunk [first, last).
+
+    Never before a mark, beside a joiner or at the ``://`` of an address; within letters only where letters like these
+    were split in training (or anywhere, if `dense`: a script without spaces); never within digits.
     """
-    left, right = kinds[at - 1], kinds[at]
+    left, right = text.kinds[at - 1], text.kinds[at]
     if right == _MARK or right == _JOINER or left == _JOINER:
+        return False
+    if (right == _SLASH or right == _COMMA or left == _SLASH) and is_scheme(text.lower, first, last, at):
         return False
     if is_letter(left) and is_letter(right):
         return in_split_run or dense
@@ -336,7 +347,7 @@ def split_chunks(text, chunks, runs, templates, store, work, tokens, marks):  # 
                 run = letters_end(text.kinds, at - 1, last)
                 in_split_run = run > at and is_listed(runs.hashes, hash_word(text.lower, at - 1, run))
                 run = max(run, at)
-            if not is_open(text.kinds, at, in_split_run, runs.dense):
+            if not is_open(text, first, last, at, in_split_run, runs.dense):
                 continue
             if not filled:
                 fill_chunk(work.values, text, chunks, chunk)
@@ -386,7 +397,7 @@ def learn_chunks(text, chunks, firsts, order, done, marks, runs, templates, stor
                     run = letters_end(text.kinds, at - 1, last)
                     in_split_run = run > at and is_listed(runs.hashes, hash_word(text.lower, at - 1, run))
                     run = max(run, at)
-                if not is_open(text.kinds, at, in_split_run, runs.dense):
+                if not is_open(text, first, last, at, in_split_run, runs.dense):
                     continue
                 if not filled:
                     fill_chunk(work.values, text, chunks, chunk)

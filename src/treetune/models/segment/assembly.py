@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
@@ -76,10 +77,12 @@ class Block:
     def sentences(self, *, ranges: bool = False) -> Iterator[Sentence]:
         """Yield the sentences; `ranges` notes in MISC where each token stands."""
         misc = self._misc(ranges=ranges)
+        lasts = [last for _, last in self._bounds]
+        with_words = {bisect_right(lasts, token) for token in self._words}
         for number, (first, last) in enumerate(self._bounds):
             forms, notes = self._forms[first:last], misc[first:last]
             multiword: tuple[tuple[int, str], ...] = ()
-            if self._words and any(token in self._words for token in range(first, last)):
+            if number in with_words:
                 forms, notes, multiword = self._with_words(first, last, notes)
             nothing = (ROOT,) + (ABSENT,) * len(forms)
             yield Sentence(
