@@ -1,0 +1,81 @@
+"""The models inside the package: they load, parse, are small, and their card tells the truth about them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import treetune
+from treetune.corpus.rawtext import raw_text
+from treetune.corpus.wellformed import is_tree
+from treetune.models.pipeline import Pipeline
+from treetune.storage import embedded_models, find_model, inspect
+
+ROOT = Path(__file__).resolve().parents[1]
+CARD = (ROOT / "src" / "treetune" / "embedded" / "README.md").read_text(encoding="utf-8")
+RESULT = ROOT / "benchmarks" / "results" / "raw-text.json"
+
+TEXT = "Time flies like an arrow. Fruit flies don't.\n\nCan we see https://example.org 🙂 tomorrow? Yes!"
+
+
+@pytest.fixture(scope="module")
+def english() -> Pipeline:
+    model = treetune.load("en")
+    assert isinstance(model, Pipeline)
+    return model
+
+
+def test_english_is_there_and_small() -> None:
+    assert embedded_models() == ["en"]
+    path = Path(find_model("en"))
+    assert path.stat().st_size <= 12_000_000
+    header = inspect("en")
+    assert header.kind == "pipeline"
+    assert "CC BY-SA 4.0" in header.info["licence"]
+    assert header.info["training"]["train"]["name"] == "en_ewt-train.conllu"
+
+
+def test_english_goes_from_text_to_trees(english: Pipeline) -> None:
+    assert list(english.parts) == ["tokenizer", "tagger", "parser"]
+    examples = english(TEXT)
+    assert raw_text(example.sentence for example in examples) == TEXT
+    assert [len(example.sentence) for example in examples] == [6, 5, 7, 2]
+    assert examples[1].sentence.words == ("Fruit", "flies", "do", "n't", ".")
+    assert examples[0].sentence.upos[1:] == ("NOUN", "VERB", "ADP", "DET", "NOUN", "PUNCT")
+    assert examples[0].gold.heads[1:] == (2, 0, 5, 5, 2, 2)
+    assert all(is_tree(example.gold.heads) for example in examples)
+
+
+def test_threads_change_nothing(english: Pipeline) -> None:
+    text = " ".join([TEXT] * 20)
+    assert english(text, threads=3) == english(text)
+
+
+def test_the_card_quotes_what_was_measured() -> None:
+    assert "CC BY-SA 4.0" in CARD
+    assert "scripts/build_english" in CARD
+    record = json.loads(RESULT.read_text(encoding="utf-8"))
+    for part in ("dev", "test"):
+        row = re.search(rf"^\| {part} \|(.*)\|$", CARD, flags=re.MULTILINE)
+        assert row is not None
+        quoted = [cell.strip() for cell in row[1].split("|")]
+        assert quoted == [f"{value:.2f}" for value in record["systems"]["treetune"][part].values()]
+    assert f"{record['model']['mb']:.1f} MB" in CARD
+
+
+def test_the_card_knows_the_file_it_was_trained_on() -> None:
+    assert inspect("en").info["training"]["train"]["sha256"] in CARD
+
+
+@pytest.mark.data
+def test_it_is_as_good_as_its_card_says(english: Pipeline, data_dir: Path) -> None:
+    from treetune.evaluate import evaluate_text
+
+    gold = list(treetune.read_trees(data_dir / "ud" / "en_ewt-dev.conllu"))
+    scores = evaluate_text(gold, english(raw_text(example.sentence for example in gold)), subtypes=False)
+    record = json.loads(RESULT.read_text(encoding="utf-8"))
+    for name, value in record["systems"]["treetune"]["dev"].items():
+        assert f"{100 * scores[name]:.2f}" == f"{value:.2f}", name
