@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -15,6 +16,7 @@ LEVEL = 26
 """Height of an arc for each level below it."""
 LINES = 110
 """Height of the lines between the two orders."""
+_UNSPEAKABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 INK, ARC, STAYS, MOVES = "#1b1f24", "#57606a", "#8c959f", "#0b62c4"
 
 
@@ -44,14 +46,19 @@ def draw_order(sentence: Sentence, tree: Tree, order: Sequence[int], *, title: s
     ]
     if title:
         place = f'x="{MARGIN}" y="{MARGIN + 6}" font-size="15" text-anchor="start"'
-        parts.append(f'<text {place} fill="{ARC}">{escape(title)}</text>')
+        parts.append(f'<text {place} fill="{ARC}">{_shown(title)}</text>')
     parts += _arcs(tree, upper, levels, words_y - SIZE - 4)
     parts += (_line(upper[word], words_y + 8, lower[word], new_y - SIZE + 2, word in kept) for word in upper)
     for y, places in ((words_y, upper), (new_y, lower)):
         for word, x in places.items():
-            form = escape(sentence.forms[word])
+            form = _shown(sentence.forms[word])
             parts.append(f'<text x="{x:.1f}" y="{y}" font-size="{SIZE}" fill="{INK}">{form}</text>')
     return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def _shown(text: str) -> str:
+    """Return a text as XML can hold it; what XML has no word for becomes a question mark in a diamond."""
+    return escape(_UNSPEAKABLE.sub("\ufffd", text))
 
 
 def _line(x: float, y: float, to_x: float, to_y: float, kept: bool) -> str:
@@ -99,7 +106,7 @@ def _arcs(tree: Tree, places: dict[int, float], levels: dict[int, int], base: fl
         if head == 0:
             yield (
                 f'<text x="{places[word]:.1f}" y="{base - 2 - LEVEL * _above(tree, word, levels):.1f}" '
-                f'font-size="{LABEL_SIZE}" font-weight="bold" fill="{INK}">{escape(label)}</text>'
+                f'font-size="{LABEL_SIZE}" font-weight="bold" fill="{INK}">{_shown(label)}</text>'
             )
             continue
         # Arcs of one head leave it side by side.
@@ -116,7 +123,7 @@ def _arcs(tree: Tree, places: dict[int, float], levels: dict[int, int], base: fl
         )
         middle, half = (start + end) / 2, _width(label, LABEL_SIZE) / 2 + 3
         yield f'<rect x="{middle - half:.1f}" y="{top - 8:.1f}" width="{2 * half:.1f}" height="16" fill="white"/>'
-        yield (f'<text x="{middle:.1f}" y="{top + 4:.1f}" font-size="{LABEL_SIZE}" fill="{ARC}">{escape(label)}</text>')
+        yield (f'<text x="{middle:.1f}" y="{top + 4:.1f}" font-size="{LABEL_SIZE}" fill="{ARC}">{_shown(label)}</text>')
 
 
 def _above(tree: Tree, root: int, levels: dict[int, int]) -> int:

@@ -23,7 +23,7 @@ _SOURCE_TEXT = "source_text"
 def keep_order(sentence: Sentence, tree: Tree, order: Sequence[int]) -> Example:
     """Return the sentence in its new order, with what is needed to undo it in MISC and comments."""
     moved, moved_tree = permuted(sentence, tree, order)
-    misc = ("", *(_with(old, word) for old, word in zip(moved.misc[1:], order, strict=True)))
+    misc = (sentence.misc[0], *(_with(old, word) for old, word in zip(moved.misc[1:], order, strict=True)))
     comments = tuple(_renamed(comment, _TEXT, _SOURCE_TEXT) for comment in sentence.comments)
     moved = replace(moved, misc=misc, comments=comments)
     if sentence.multiword:
@@ -39,8 +39,9 @@ def kept_order(sentence: Sentence) -> tuple[int, ...]:
     """
     order = []
     for word, misc in enumerate(sentence.misc[1:], start=1):
-        value = next((part.partition("=")[2] for part in misc.split("|") if part.startswith(f"{SOURCE}=")), None)
-        if value is None or not value.isdecimal():
+        # The last: a sentence may have been reordered before.
+        last, _, value = misc.rpartition("|")[2].partition("=")
+        if last != SOURCE or not value.isdecimal():
             raise DataError(
                 f"expected {SOURCE}=… in MISC of word {word}, which 'treetune reorder' writes, found {misc}"
             )
@@ -59,7 +60,7 @@ def restore_order(example: Example) -> Example:
     comments = tuple(
         _renamed(comment, _SOURCE_TEXT, _TEXT) for comment in sentence.comments if not _is(comment, TOKENS)
     )
-    misc = ("<root>", *map(_without, sentence.misc[1:]))
+    misc = (sentence.misc[0], *map(_without, sentence.misc[1:]))
     return Example(replace(sentence, misc=misc, comments=comments, multiword=multiword), tree)
 
 
@@ -79,8 +80,7 @@ def _with(misc: str, word: int) -> str:
 
 
 def _without(misc: str) -> str:
-    kept = [part for part in misc.split("|") if not part.startswith(f"{SOURCE}=")]
-    return "|".join(kept) or ABSENT
+    return misc.rpartition("|")[0] or ABSENT
 
 
 def _is(comment: str, key: str) -> bool:
