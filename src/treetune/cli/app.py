@@ -17,6 +17,7 @@ from treetune.cli.evaluate import evaluate
 from treetune.cli.info import info
 from treetune.cli.jackknife import jackknife
 from treetune.cli.parse import parse
+from treetune.cli.reorder_app import reorder_app
 from treetune.cli.train import train
 from treetune.errors import ConfigError, TreetuneError
 
@@ -32,6 +33,7 @@ app = typer.Typer(
 )
 for command in (train, parse, evaluate, jackknife, info, demo):
     app.command(epilog=EXIT_CODES)(command)
+app.add_typer(reorder_app(EXIT_CODES))
 
 
 def _show_version(wanted: bool) -> None:

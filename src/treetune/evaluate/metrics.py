@@ -5,24 +5,28 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 from treetune.errors import unknown_name
 from treetune.evaluate.counts import Counts
 
+Counted = TypeVar("Counted")
+
 
 @dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(Generic[Counted]):
     """A score as sum of `part` over sum of `whole`, both functions of the counts of one sentence.
 
-    A new metric is a new line in `METRICS`; significance tests and reports then work for it as they stand.
+    A new metric of trees is a new line in `METRICS`; significance tests and reports then work for it as they stand. The
+    tests also take metrics over counts of another kind.
     """
 
     name: str
     title: str
-    part: Callable[[Counts], float]
-    whole: Callable[[Counts], float]
+    part: Callable[[Counted], float]
+    whole: Callable[[Counted], float]
 
-    def score(self, per_sentence: Iterable[Counts]) -> float:
+    def score(self, per_sentence: Iterable[Counted]) -> float:
         """Score a corpus from the counts of its sentences; NaN if there was nothing to count."""
         counts = list(per_sentence)
         # fsum, so that the order of the sentences cannot show in the last digit.
@@ -39,7 +43,7 @@ def percent(score: float) -> str:
     return "n/a" if math.isnan(score) else f"{100 * score:.2f}"
 
 
-def resolve_metric(metric: str | Metric) -> Metric:
+def resolve_metric(metric: str | Metric[Any]) -> Metric[Any]:
     """Return the metric of that name, or the metric itself."""
     if isinstance(metric, Metric):
         return metric
@@ -56,7 +60,7 @@ def _labelled_als(counts: Counts) -> float:
     return counts.right_labelled_length / counts.labelled_length if counts.labelled_length else 0.0
 
 
-_TABLE = (
+_TABLE: tuple[Metric[Counts], ...] = (
     Metric("UAS", "unlabelled attachment", lambda c: c.right_heads, lambda c: c.words),
     Metric("LAS", "labelled attachment", lambda c: c.right_arcs, lambda c: c.labelled_words),
     Metric("LA", "label accuracy", lambda c: c.right_labels, lambda c: c.labelled_words),
@@ -86,4 +90,4 @@ _TABLE = (
     ),
 )
 
-METRICS: dict[str, Metric] = {metric.name: metric for metric in _TABLE}
+METRICS: dict[str, Metric[Counts]] = {metric.name: metric for metric in _TABLE}

@@ -48,7 +48,7 @@ class Scores:
         """The sums over all sentences."""
         return Counts.total(self.per_sentence)
 
-    def __getitem__(self, metric: str | Metric) -> float:
+    def __getitem__(self, metric: str | Metric[Counts]) -> float:
         """Return one score by its name in `METRICS`; an unknown name is a ConfigError that lists them."""
         return resolve_metric(metric).score(self.per_sentence)
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from treetune.errors import ConfigError, DataError
-from treetune.evaluate.counts import Counts
-from treetune.evaluate.metrics import Metric, resolve_metric
+from treetune.evaluate.metrics import Counted, Metric, resolve_metric
 
 if TYPE_CHECKING:
     import numpy as np
@@ -91,8 +90,8 @@ def chi_square_mcnemar(only_a: int, only_b: int) -> float:
 
 
 def bootstrap_interval(
-    per_sentence: Sequence[Counts],
-    metric: str | Metric,
+    per_sentence: Sequence[Counted],
+    metric: str | Metric[Counted],
     *,
     samples: int = 10_000,
     seed: int = 0,
@@ -113,9 +112,9 @@ def bootstrap_interval(
 
 
 def paired_bootstrap(
-    per_sentence_a: Sequence[Counts],
-    per_sentence_b: Sequence[Counts],
-    metric: str | Metric,
+    per_sentence_a: Sequence[Counted],
+    per_sentence_b: Sequence[Counted],
+    metric: str | Metric[Counted],
     *,
     samples: int = 10_000,
     seed: int = 0,
@@ -125,9 +124,9 @@ def paired_bootstrap(
 
 
 def paired_bootstraps(
-    per_sentence_a: Sequence[Counts],
-    per_sentence_b: Sequence[Counts],
-    metrics: Sequence[str | Metric],
+    per_sentence_a: Sequence[Counted],
+    per_sentence_b: Sequence[Counted],
+    metrics: Sequence[str | Metric[Counted]],
     *,
     samples: int = 10_000,
     seed: int = 0,
@@ -159,7 +158,7 @@ def paired_bootstraps(
     ]
 
 
-def _paired(metric: Metric, scores: tuple[float, float], sampled: Columns) -> PairedBootstrap:
+def _paired(metric: Metric[Any], scores: tuple[float, float], sampled: Columns) -> PairedBootstrap:
     import numpy as np
 
     observed = scores[1] - scores[0]
@@ -176,14 +175,14 @@ def _paired(metric: Metric, scores: tuple[float, float], sampled: Columns) -> Pa
     )
 
 
-def _defined(metric: Metric, per_sentence: Sequence[Counts]) -> float:
+def _defined(metric: Metric[Any], per_sentence: Sequence[Counted]) -> float:
     score = metric.score(per_sentence)
     if math.isnan(score):
         raise DataError(f"{metric.name} has nothing to count in these {len(per_sentence)} sentences")
     return score
 
 
-def _columns(per_sentence: Sequence[Counts], metrics: Sequence[Metric]) -> Columns:
+def _columns(per_sentence: Sequence[Counted], metrics: Sequence[Metric[Counted]]) -> Columns:
     """Return for each sentence (row) and metric two columns: part, whole."""
     import numpy as np
 

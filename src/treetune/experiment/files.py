@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import read_chunks
 from treetune.corpus.guides import attach_guides
+from treetune.corpus.orders import Ordered
 from treetune.corpus.projectivity import is_projective
 from treetune.corpus.sentence import Example
 from treetune.corpus.treebank import read_trees
@@ -52,7 +53,7 @@ def projective(examples: list[Example], *, path: str, flag: str, say: Say = sile
     return kept
 
 
-def described(path: str, examples: Sequence[Example]) -> dict[str, Any]:
+def described(path: str, examples: Sequence[Example | Ordered]) -> dict[str, Any]:
     """Return what a model notes about a file; without its folder, so that moving it changes nothing."""
     words = sum(len(example.sentence) for example in examples)
     return {**fingerprint(path), "sentences": len(examples), "words": words}

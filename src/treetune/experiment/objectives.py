@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treetune.corpus.sentence import Example
 from treetune.errors import ConfigError
 from treetune.evaluate.metrics import METRICS
 from treetune.experiment.changes import name_of
@@ -42,11 +41,16 @@ class Plan:
         return self.loss is None
 
     @property
+    def reads_orders(self) -> bool:
+        """Whether its data are word orders, not trees."""
+        return self.loss is not None and self.loss.reads == "orders"
+
+    @property
     def start(self) -> int | None:
         """The first epoch in which it is used, if the table says so."""
         return self.written.get("start")
 
-    def objective(self, data: Sequence[Example] = (), dev: Sequence[Example] = ()) -> Objective:
+    def objective(self, data: Sequence[Any] = (), dev: Sequence[Any] = ()) -> Objective:
         """Return the objective, with its data."""
         from treetune.learning.objectives import Objective
 
@@ -120,10 +124,12 @@ def _make_loss(loss: str | dict[str, Any] | None, source: Source) -> Any:
 def _placed(loss: Mapping[str, Any], source: Source) -> dict[str, Any]:
     """Return the table of a loss with the paths in it as this process must call them.
 
-    These are the file of a function, and words of a command that name a file beside the experiment.
+    These are the file of a function or of rules, and words of a command that name a file beside the experiment.
     """
     placed = dict(loss)
-    function, command, parts = (placed.get(key) for key in ("function", "command", "parts"))
+    function, command, parts, rules = (placed.get(key) for key in ("function", "command", "parts", "rules"))
+    if isinstance(rules, str) and rules.endswith(".toml"):
+        placed["rules"] = source.placed(rules)
     if isinstance(function, str):
         path, colon, name = function.rpartition(":")
         if path.endswith(".py"):
@@ -148,7 +154,7 @@ def _placed_word(word: Any, source: Source) -> Any:
 def _as_written(settings: Mapping[str, Any], loss: Any) -> dict[str, Any]:
     """Return what a loss says of itself, with the paths as they were written."""
     written = loss if isinstance(loss, Mapping) else {}
-    found = {**settings, **{key: written[key] for key in ("function", "command") if key in written}}
+    found = {**settings, **{key: written[key] for key in ("function", "command", "rules") if key in written}}
     if "parts" in settings:
         found["parts"] = [_as_written(*pair) for pair in zip(settings["parts"], written["parts"], strict=True)]
     return found

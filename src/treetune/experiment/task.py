@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from treetune.corpus.orders import read_orders
 from treetune.corpus.sentence import Example
-from treetune.errors import ConfigError
+from treetune.errors import ConfigError, DataError
 from treetune.evaluate.metrics import METRICS
 from treetune.evaluate.scores import Scores
 from treetune.experiment.experiment import Experiment
@@ -185,6 +186,8 @@ class _Reader:
         return examples
 
     def objective(self, plan: Plan) -> Objective:
+        if plan.reads_orders:
+            return self._orders(plan)
         data = self._read(plan.data, partial=not plan.is_intrinsic)
         dev = [] if plan.dev is None else self._read(plan.dev, partial=True)
         files = {"data": described(plan.data, data)}
@@ -192,6 +195,16 @@ class _Reader:
             files["dev"] = described(plan.dev, dev)
         self.objective_files[plan.name] = files
         return plan.objective(self._learned(data, plan.data) if plan.is_intrinsic else data, dev)
+
+    def _orders(self, plan: Plan) -> Objective:
+        files = {key: path for key, path in (("data", plan.data), ("dev", plan.dev)) if path is not None}
+        found = {key: list(read_orders(path)) for key, path in files.items()}
+        for key, path in files.items():
+            if not found[key]:
+                raise DataError("expected at least one sentence, found none", path=path)
+        self.objective_files[plan.name] = {key: described(path, found[key]) for key, path in files.items()}
+        pairs = {key: [(item.sentence, item.order) for item in items] for key, items in found.items()}
+        return plan.objective(pairs["data"], pairs.get("dev", []))
 
     def _read(self, path: str, *, guide: str | None = None, partial: bool = False) -> list[Example]:
         return read_data(path, guide=guide, partial=partial, lenient=self.experiment.train.lenient, say=self.say)

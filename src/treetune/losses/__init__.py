@@ -10,6 +10,7 @@ from treetune.losses.base import Loss
 from treetune.losses.function import Function, as_loss
 from treetune.losses.partial import PartialTree
 from treetune.losses.program import Program
+from treetune.losses.reordering import Reordering
 from treetune.losses.root import Root
 from treetune.losses.table import LOSSES, make_loss
 from treetune.losses.weighted import Weighted
@@ -22,6 +23,7 @@ __all__ = [
     "Loss",
     "PartialTree",
     "Program",
+    "Reordering",
     "Root",
     "Weighted",
     "ZeroOne",

@@ -32,6 +32,13 @@ class Weighted(Loss[Any, Any]):
             raise ConfigError("loss weighted needs at least one part, found none")
         self._parts = [(_as_weight(weight), as_loss(loss)) for weight, loss in pairs]
 
+        kinds = {loss.reads for _, loss in self._parts}
+        if len(kinds) > 1:
+            raise ConfigError(
+                f"the parts of a weighted loss see one reference: expected all to read {' or all '.join(sorted(kinds))}"
+            )
+        self.reads = kinds.pop()  # type: ignore[misc]
+
     def __repr__(self) -> str:
         return f"Weighted({self._parts!r})"
 
