@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from treetune.errors import unknown_name
 from treetune.evaluate.counts import Counts
@@ -14,15 +15,16 @@ from treetune.evaluate.counts import Counts
 class Metric:
     """A score as sum of `part` over sum of `whole`, both functions of the counts of one sentence.
 
-    A new metric is a new line in `METRICS`; significance tests and reports then work for it as they stand.
+    A new metric is a new line in a table such as `METRICS`; significance tests and reports then work for it as they
+    stand, whatever the counts are of.
     """
 
     name: str
     title: str
-    part: Callable[[Counts], float]
-    whole: Callable[[Counts], float]
+    part: Callable[[Any], float]
+    whole: Callable[[Any], float]
 
-    def score(self, per_sentence: Iterable[Counts]) -> float:
+    def score(self, per_sentence: Iterable[Any]) -> float:
         """Score a corpus from the counts of its sentences; NaN if there was nothing to count."""
         counts = list(per_sentence)
         # fsum, so that the order of the sentences cannot show in the last digit.
@@ -32,6 +34,11 @@ class Metric:
 def ratio(part: float, whole: float) -> float:
     """Divide; NaN, which no one mistakes for a score, if there was nothing to count."""
     return part / whole if whole else math.nan
+
+
+def json_number(value: float) -> float | None:
+    """Return a score as JSON can hold it: None for NaN."""
+    return None if math.isnan(value) else value
 
 
 def percent(score: float) -> str:

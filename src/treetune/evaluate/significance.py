@@ -9,10 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from treetune.errors import ConfigError, DataError
-from treetune.evaluate.counts import Counts
 from treetune.evaluate.metrics import Metric, resolve_metric
 
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ def chi_square_mcnemar(only_a: int, only_b: int) -> float:
 
 
 def bootstrap_interval(
-    per_sentence: Sequence[Counts],
+    per_sentence: Sequence[Any],
     metric: str | Metric,
     *,
     samples: int = 10_000,
@@ -113,8 +112,8 @@ def bootstrap_interval(
 
 
 def paired_bootstrap(
-    per_sentence_a: Sequence[Counts],
-    per_sentence_b: Sequence[Counts],
+    per_sentence_a: Sequence[Any],
+    per_sentence_b: Sequence[Any],
     metric: str | Metric,
     *,
     samples: int = 10_000,
@@ -125,8 +124,8 @@ def paired_bootstrap(
 
 
 def paired_bootstraps(
-    per_sentence_a: Sequence[Counts],
-    per_sentence_b: Sequence[Counts],
+    per_sentence_a: Sequence[Any],
+    per_sentence_b: Sequence[Any],
     metrics: Sequence[str | Metric],
     *,
     samples: int = 10_000,
@@ -176,14 +175,14 @@ def _paired(metric: Metric, scores: tuple[float, float], sampled: Columns) -> Pa
     )
 
 
-def _defined(metric: Metric, per_sentence: Sequence[Counts]) -> float:
+def _defined(metric: Metric, per_sentence: Sequence[Any]) -> float:
     score = metric.score(per_sentence)
     if math.isnan(score):
         raise DataError(f"{metric.name} has nothing to count in these {len(per_sentence)} sentences")
     return score
 
 
-def _columns(per_sentence: Sequence[Counts], metrics: Sequence[Metric]) -> Columns:
+def _columns(per_sentence: Sequence[Any], metrics: Sequence[Metric]) -> Columns:
     """Return for each sentence (row) and metric two columns: part, whole."""
     import numpy as np
 
