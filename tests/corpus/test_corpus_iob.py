@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strategies import words
-from treetune.corpus import SkipReport, Span, format_iob, read_iob, spans_of, tags_of, write_iob
+from treetune.corpus import SkipReport, Span, format_iob, iob_tags, read_iob, spans_of, write_iob
 from treetune.corpus.iob import SCHEMES
-from treetune.corpus.sentence import Sentence
+from treetune.corpus.sentence import ROOT, Sentence
 from treetune.corpus.spans import scheme_of
 from treetune.corpus.tags import Tagged, Tags
 from treetune.errors import ConfigError, DataError
@@ -28,7 +28,7 @@ def one(text: str, **options: object) -> Tagged:
 
 
 def tags(text: str) -> tuple[str, ...]:
-    return ("", *text.split())
+    return (ROOT, *text.split())
 
 
 def test_a_sentence_is_words_with_tags() -> None:
@@ -139,21 +139,21 @@ def test_an_unknown_scheme_is_refused_at_once() -> None:
 
 
 def test_without_tags_words_are_enough_and_tags_are_not_looked_at() -> None:
-    assert one("Ada\nwrites\n", tags=False).gold.values == ("", "", "")
-    assert one("Ada\tX\nwrites\tY\n", tags=False).gold.values == ("", "", "")
+    assert one("Ada\nwrites\n", tags=False).gold == Tags.unknown(2)
+    assert one("Ada\tX\nwrites\tY\n", tags=False).gold == Tags.unknown(2)
 
 
 def test_what_cannot_be_written_is_refused() -> None:
     sentence = Sentence.of(["a", "b"])
     for given_tags, message in [
-        (("", "O"), "expected tags of 2 words, found those of 1"),
-        (("", "O", "PER"), "column TAG: word 2 cannot be written: expected an IOB2 tag, found 'PER'"),
-        (("", "O", "B-a\tb"), "word 2 cannot be written: expected a value without tabs and line breaks"),
+        (["O"], "expected tags of 2 words, found those of 1"),
+        (["O", "PER"], "column TAG: word 2 cannot be written: expected an IOB2 tag, found 'PER'"),
+        (["O", "B-a\tb"], "word 2 cannot be written: expected a value without tabs and line breaks"),
     ]:
         with pytest.raises(DataError, match=re.escape(message)):
-            format_iob(sentence, Tags(given_tags))
+            format_iob(sentence, Tags.of(given_tags))
     with pytest.raises(DataError, match=r"^a sentence without words cannot be written$"):
-        format_iob(Sentence.of([]), Tags(("",)))
+        format_iob(Sentence.of([]), Tags.of([]))
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_what_cannot_be_written_is_refused() -> None:
 )
 def test_spans_that_no_tags_can_say(spans: list[Span], message: str) -> None:
     with pytest.raises(DataError, match=f"^{re.escape(message)}$"):
-        tags_of(spans, 3)
+        iob_tags(spans, 3)
 
 
 any_tags = st.lists(st.sampled_from(("O", *(f"{letter}-{label}" for letter in "BIESLU" for label in ("A", "B")))))
@@ -176,11 +176,11 @@ any_tags = st.lists(st.sampled_from(("O", *(f"{letter}-{label}" for letter in "B
 
 @given(any_tags)
 def test_spans_do_not_overlap_and_survive_iob2(drawn: list[str]) -> None:
-    spans = spans_of(("", *drawn))
+    spans = spans_of((ROOT, *drawn))
     covered = [word for span in spans for word in range(span.start, span.end)]
     assert covered == sorted(set(covered))
     assert {word for word in range(1, len(drawn) + 1) if drawn[word - 1] != "O"} == set(covered)
-    written = tags_of(spans, len(drawn))
+    written = iob_tags(spans, len(drawn))
     assert spans_of(written) == spans
     assert scheme_of(written) == "iob2"
 
@@ -188,10 +188,10 @@ def test_spans_do_not_overlap_and_survive_iob2(drawn: list[str]) -> None:
 @given(st.lists(st.tuples(words, st.sampled_from(("O", "B-A", "I-A", "B-B"))), min_size=1, max_size=6))
 def test_a_file_comes_back(rows: list[tuple[str, str]]) -> None:
     forms = [form for form, _ in rows]
-    values = tags_of(spans_of(("", *(tag for _, tag in rows))), len(rows))
+    values = iob_tags(spans_of((ROOT, *(tag for _, tag in rows))), len(rows))
     tagged = Tagged(Sentence.of(forms), Tags(values))
     # At the start of a file U+FEFF is no part of the text.
-    first = Tagged(Sentence.of(["first"]), Tags(("", "O")))
+    first = Tagged(Sentence.of(["first"]), Tags.of(["O"]))
     stream = io.StringIO()
     assert write_iob([first, tagged, tagged], stream) == 3
     assert list(read_iob(stream.getvalue().split("\n"), scheme="iob2")) == [first, tagged, tagged]

@@ -33,7 +33,7 @@ with warnings.catch_warnings():
 
 def tagged(text: str) -> Tagged:
     tags = text.split()
-    return Tagged(Sentence.of([f"w{number}" for number in range(len(tags))]), Tags(("", *tags)))
+    return Tagged(Sentence.of([f"w{number}" for number in range(len(tags))]), Tags.of(tags))
 
 
 def scored(*pairs: tuple[str, str]) -> EntityScores:
@@ -71,7 +71,7 @@ def test_nothing_to_count_is_not_a_number() -> None:
 
 
 def test_an_unknown_gold_tag_is_not_counted_and_an_unknown_answer_is_outside() -> None:
-    gold, answer = Tags(("", "", "O", "O")), Tags(("", "O", "", "B-A"))
+    gold, answer = Tags.of(["", "O", "O"]), Tags.of(["O", "", "B-A"])
     counts = entity_counts(gold, answer)
     assert (counts.words, counts.right_tags) == (2, 1)
 
@@ -83,7 +83,7 @@ def test_what_does_not_fit_is_refused() -> None:
         evaluate_entities([tagged("O O")], [tagged("O").gold])
     with pytest.raises(DataError, match=r"^sentence 2: no prediction for it; expected 2 sentences, as in gold,"):
         evaluate_entities([tagged("O"), tagged("O")], [tagged("O").gold])
-    other = Tagged(Sentence.of(["x", "w1"]), Tags(("", "O", "O")))
+    other = Tagged(Sentence.of(["x", "w1"]), Tags.of(["O", "O"]))
     with pytest.raises(DataError, match=r"^sentence 1: expected 'w0' as word 1, as in gold, found 'x';"):
         evaluate_entities([tagged("O O")], [other])
     known = re.escape("unknown metric 'f1'; known: F1, accuracy, complete, precision, recall")

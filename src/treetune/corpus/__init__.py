@@ -10,7 +10,7 @@ from treetune.corpus.guides import attach_guides, with_guides
 from treetune.corpus.iob import format_iob, read_iob, write_iob
 from treetune.corpus.projectivity import deprojectivize, is_projective, plain_label, projectivize
 from treetune.corpus.sentence import Enhanced, Example, Sentence, Tree
-from treetune.corpus.spans import Span, spans_of, tags_of
+from treetune.corpus.spans import Span, iob_tags, spans_of
 from treetune.corpus.treebank import read_trees, write_trees
 from treetune.corpus.wellformed import find_cycle, is_tree
 
@@ -28,6 +28,7 @@ __all__ = [
     "format_conllu",
     "format_conllx",
     "format_iob",
+    "iob_tags",
     "is_projective",
     "is_tree",
     "open_atomic",
@@ -40,7 +41,6 @@ __all__ = [
     "read_lines",
     "read_trees",
     "spans_of",
-    "tags_of",
     "with_guides",
     "write_conllu",
     "write_conllx",

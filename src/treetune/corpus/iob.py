@@ -16,12 +16,11 @@ from treetune.corpus.blocks import Block, Source, blocks, first_escaped, source_
 from treetune.corpus.faults import SentenceError, SkipReport
 from treetune.corpus.files import StrPath, not_utf8, open_output
 from treetune.corpus.sentence import ABSENT, Sentence
-from treetune.corpus.spans import first_break, is_tag, scheme_of, spans_of, tags_of
+from treetune.corpus.spans import OUTSIDE, first_break, iob_tags, is_tag, scheme_of, spans_of
 from treetune.corpus.tags import Tagged, Tags
 from treetune.errors import DataError, unknown_name
 
 SCHEMES = ("iob2", "iob1", "bioes", "bilou")
-UNKNOWN_TAG = ""
 
 
 def read_iob(
@@ -83,13 +82,13 @@ def _sentence(block: Block, scheme: str | None, *, with_tags: bool) -> tuple[Tag
     sentence = Sentence.of([row[0] for row in rows], xpos=[row[1] for row in rows] if width == 3 else None)
     sentence = replace(sentence, comments=tuple(comments))
     if not with_tags:
-        return Tagged(sentence, Tags((UNKNOWN_TAG,) * (len(rows) + 1))), "iob2"
-    written = (UNKNOWN_TAG, *(row[-1] for row in rows))
+        return Tagged(sentence, Tags.unknown(len(rows))), "iob2"
+    written = Tags.of(row[-1] for row in rows).values
     found = scheme_of(written)
     if scheme is not None:
         _check_scheme(written, scheme, first_line=lines[0][0])
         found = scheme if found != "iob2" else found
-    return Tagged(sentence, Tags(written if found == "iob2" else tags_of(spans_of(written), len(rows)))), found
+    return Tagged(sentence, Tags(written if found == "iob2" else iob_tags(spans_of(written), len(rows)))), found
 
 
 def _is_comment(line: str) -> bool:
@@ -129,7 +128,8 @@ def _check_scheme(tags: Sequence[str], scheme: str, *, first_line: int) -> None:
     """Raise the fault of a sentence that is not written in the scheme its reader was told."""
     word = _first_break(tags, scheme)
     if word is not None:
-        problem = f"expected tags in {scheme.upper()}, found {tags[word]!r} after {tags[word - 1] or 'the start'!r}"
+        before = tags[word - 1] if word > 1 else "the start"
+        problem = f"expected tags in {scheme.upper()}, found {tags[word]!r} after {before!r}"
         line = first_line + word - 1
         raise SentenceError(problem, kind=f"tags that are not {scheme.upper()}", line=line, column="TAG")
 
@@ -146,12 +146,12 @@ def format_iob(sentence: Sentence, tags: Tags) -> str:
     size = len(sentence)
     if not size:
         raise DataError("a sentence without words cannot be written")
-    if len(tags.values) != size + 1:
-        raise DataError(f"expected tags of {size} words, found those of {len(tags.values) - 1}")
+    if len(tags) != size:
+        raise DataError(f"expected tags of {size} words, found those of {len(tags)}")
     has_xpos = any(tag != ABSENT for tag in sentence.xpos[1:])
     rows = []
     for word in range(1, size + 1):
-        cells = [sentence.forms[word], *([sentence.xpos[word]] if has_xpos else []), tags.values[word] or "O"]
+        cells = [sentence.forms[word], *([sentence.xpos[word]] if has_xpos else []), tags.values[word] or OUTSIDE]
         for cell in cells:
             if not cell or cell != cell.strip(" ") or set(cell) & set("\t\n\r"):
                 problem = f"word {word} cannot be written: expected a value without tabs and line breaks"

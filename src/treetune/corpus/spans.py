@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from treetune.corpus.sentence import ROOT
 from treetune.errors import DataError
 
 OUTSIDE = "O"
@@ -64,13 +65,13 @@ def spans_of(tags: Sequence[str]) -> list[Span]:
     return found
 
 
-def tags_of(spans: Iterable[Span], length: int) -> tuple[str, ...]:
-    """Return the IOB2 tags of a sentence of `length` words, the root's place (empty) first.
+def iob_tags(spans: Iterable[Span], length: int) -> tuple[str, ...]:
+    """Return the IOB2 tags of a sentence of `length` words, the root's place first.
 
     Raises:
         DataError: a span is empty or outside of the sentence, has no label, or covers a word of another one.
     """
-    tags = ["", *[OUTSIDE] * length]
+    tags = [ROOT, *[OUTSIDE] * length]
     for span in spans:
         if not 1 <= span.start < span.end <= length + 1:
             raise DataError(f"expected a span within words 1 to {length}, found words {span.start} to {span.end - 1}")

@@ -46,10 +46,8 @@ def entity_counts(gold: Tags, predicted: Tags) -> EntityCounts:
     Raises:
         DataError: the two differ in length.
     """
-    if len(gold.values) != len(predicted.values):
-        raise DataError(
-            f"expected predicted tags of {len(gold.values) - 1} words, as in gold, found {len(predicted.values) - 1}"
-        )
+    if len(gold) != len(predicted):
+        raise DataError(f"expected predicted tags of {len(gold)} words, as in gold, found {len(predicted)}")
     expected, found = set(spans_of(gold.values)), set(spans_of(predicted.values))
     known = [(tag, answer) for tag, answer in zip(gold.values[1:], predicted.values[1:], strict=True) if tag]
     return EntityCounts(

@@ -30,7 +30,7 @@ def pair_tagged(gold: Iterable[Tagged], predicted: Iterable[Tags | Tagged]) -> I
         if isinstance(answer, Tagged):
             _check_words(number, tagged.sentence, answer.sentence)
             answer = answer.gold
-        _check_length(number, tagged.sentence, len(answer.values) - 1, "tags")
+        _check_length(number, tagged.sentence, len(answer), "tags")
         yield tagged, answer
 
 
