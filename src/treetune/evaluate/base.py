@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from treetune.evaluate.metrics import Metric
@@ -21,8 +21,12 @@ class AnyScores(Protocol):
         ...
 
     @property
-    def metrics(self) -> Mapping[str, Metric]:
-        """The table of scores."""
+    def metrics(self) -> tuple[str, ...]:
+        """The names of all scores."""
+        ...
+
+    def metric(self, name: str) -> Metric:
+        """Return a metric by its name; an unknown name is a ConfigError that lists them."""
         ...
 
     @property

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from treetune.errors import ConfigError, DataError, unknown_name
+from treetune.errors import ConfigError, DataError
 from treetune.evaluate.base import AnyScores
 from treetune.evaluate.significance import McNemar, PairedBootstrap, mcnemar, paired_bootstraps
 
@@ -43,10 +43,7 @@ def compare(
     _check_comparable(a, b)
     if metrics is None:
         metrics = [name for name in a.compared if not math.isnan(a[name] + b[name])]
-    for name in metrics:
-        if name not in a.metrics:
-            raise unknown_name("metric", name, a.metrics)
-    chosen = [a.metrics[name] for name in metrics]
+    chosen = [a.metric(name) for name in metrics]
     tested = paired_bootstraps(a.per_sentence, b.per_sentence, chosen, samples=samples, seed=seed)
     return {
         name: Comparison(

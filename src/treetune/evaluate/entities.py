@@ -82,7 +82,6 @@ class EntityScores:
     per_sentence: tuple[EntityCounts, ...]
     by_type: Mapping[str, Tally]
 
-    metrics: ClassVar[Mapping[str, Metric]] = ENTITY_METRICS
     compared: ClassVar[tuple[str, ...]] = ("F1", "precision", "recall", "accuracy", "complete")
     countable: ClassVar[tuple[str, ...]] = ("complete",)
     options: ClassVar[tuple[str, ...]] = ()
@@ -91,6 +90,16 @@ class EntityScores:
     def counts(self) -> EntityCounts:
         """The sums over all sentences."""
         return sum(self.per_sentence, EntityCounts())
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The names of all scores."""
+        return tuple(ENTITY_METRICS)
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The names of the scores that are shown while work goes on."""
+        return ("F1", "precision", "recall")
 
     def metric(self, name: str) -> Metric:
         """Return a metric of the table by its name; an unknown name is a ConfigError that lists them."""

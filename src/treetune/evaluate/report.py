@@ -14,7 +14,7 @@ from treetune.evaluate.scores import Scores
 
 def format_scores(scores: AnyScores) -> str:
     """Return a table of all metrics under a line with what their signatures have in common."""
-    rows = [(name, percent(scores[name]), metric.title) for name, metric in scores.metrics.items()]
+    rows = [(name, percent(scores[name]), scores.metric(name).title) for name in scores.metrics]
     words = sum(counts.words for counts in scores.per_sentence)
     head = f"{scores.signature('*')}  ({words} words counted)"
     return "\n".join([head, format_table(("metric", "score", "what it is"), rows, left=(0, 2))])

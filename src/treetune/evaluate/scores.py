@@ -44,7 +44,6 @@ class Scores:
     punct: bool
     subtypes: bool
 
-    metrics: ClassVar[Mapping[str, Metric]] = METRICS
     compared: ClassVar[tuple[str, ...]] = COMPARED
     countable: ClassVar[tuple[str, ...]] = COUNTABLE
     options: ClassVar[tuple[str, ...]] = ("punct", "subtypes")
@@ -57,6 +56,15 @@ class Scores:
     def __getitem__(self, metric: str | Metric) -> float:
         """Return one score by its name in `METRICS`; an unknown name is a ConfigError that lists them."""
         return resolve_metric(metric).score(self.per_sentence)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The names of all scores."""
+        return tuple(METRICS)
+
+    def metric(self, name: str) -> Metric:
+        """Return a metric by its name; an unknown name is a ConfigError that lists them."""
+        return resolve_metric(name)
 
     @property
     def uas(self) -> float:
