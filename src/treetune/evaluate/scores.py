@@ -24,6 +24,7 @@ _RIGHT_WORD = {
     "LA": (LABELLED, RIGHT_LABEL),
 }
 _RIGHT_SENTENCE = ("root", "UCM", "LCM")
+SHOWN = ("LAS", "UAS", "root")
 # The metrics that are a share of right units, so that `Scores.right` and McNemar's test apply.
 COUNTABLE = (*_RIGHT_WORD, *_RIGHT_SENTENCE)
 COMPARED = ("UAS", "LAS", "CLAS", "root", "LCM", "UALS", "LALS")
@@ -65,6 +66,11 @@ class Scores:
     def metric(self, name: str) -> Metric:
         """Return a metric by its name; an unknown name is a ConfigError that lists them."""
         return resolve_metric(name)
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The names of the scores that are shown while work goes on."""
+        return SHOWN
 
     @property
     def uas(self) -> float:

@@ -11,6 +11,7 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,14 @@ def word_shape(form: str) -> str:
     return "".join(shape[:8])
 
 
+def _start(form: str, *, length: int) -> str:
+    return normalise(form[:length]).lower()
+
+
+def _end(form: str, *, length: int) -> str:
+    return normalise(form[-length:]).lower()
+
+
 # What a form says by itself, column by column. `p5` is the 5-gram prefix of McDonald et al. 2005, or a shorter word.
 _OF_FORM: dict[str, Callable[[str], str]] = {
     "w": normalise,
@@ -52,6 +61,8 @@ _OF_FORM: dict[str, Callable[[str], str]] = {
     "shape": word_shape,
     "p5": lambda form: normalise(form).lower()[:5],
     "lower": lambda form: normalise(form).lower(),
+    **{f"s{length}": partial(_end, length=length) for length in (1, 2, 4)},
+    **{f"p{length}": partial(_start, length=length) for length in (1, 3, 4)},
 }
 
 # Columns of the templates. Those of clusters are prefixes of a word's bit string. `t` joins whatever tags there are:
