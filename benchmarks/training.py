@@ -99,7 +99,7 @@ def train_and_save(settings: Settings, data: Path, model: Path) -> Mapping[str, 
     treebank, dev = (list(treetune.read_trees(data / part)) for part in (TRAIN, PARTS["dev"]))
     for progress in treetune.train(parser, treebank, dev=dev, epochs=settings.epochs, seed=settings.seed):
         if progress.dev is not None:
-            measure.say(f"  epoch {progress.epoch}: dev LAS {100 * progress.dev.las:.2f}")
+            measure.say(f"  epoch {progress.epoch}: dev LAS {100 * progress.dev['LAS']:.2f}")
     treetune.save(parser, model)
     return progress.settings
 

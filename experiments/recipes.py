@@ -104,7 +104,7 @@ class Training:
             self.tallies.append([asdict(tally) for tally in progress.objectives])
             self.say(f"  epoch {progress.epoch} of {progress.epochs}: {progress.objectives[1:]}")
         if progress.dev is not None:
-            self.epochs.append({"UAS": 100 * progress.dev.uas, "LAS": 100 * progress.dev.las})
+            self.epochs.append({"UAS": 100 * progress.dev["UAS"], "LAS": 100 * progress.dev["LAS"]})
             self.say(f"  epoch {progress.epoch} of {progress.epochs}: dev LAS {self.epochs[-1]['LAS']:.2f}")
 
     def train(self, recipe: Recipe, data: Data, *, options: Mapping[str, Any], epochs: int, seed: int) -> Parser:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from treetune.corpus.projectivity import is_projective
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ConfigError, DataError, ModelError
+from treetune.evaluate.judges import TREES, Judge
 from treetune.models.base import Candidate, Practice
 from treetune.models.learners import LearningOptions, check_learner
 
@@ -82,6 +83,10 @@ class MemoryParser:
     @property
     def is_trained(self) -> bool:
         return self.memory is not None
+
+    @property
+    def judge(self) -> Judge:
+        return TREES
 
     @property
     def is_guided(self) -> bool:

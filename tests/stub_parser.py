@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from treetune.build import PARSERS
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import DataError, unknown_name
+from treetune.evaluate.judges import TREES, Judge
 from treetune.models.base import Candidate
 from treetune.models.kinds import MODELS
 from treetune.models.learners import LearningOptions, check_learner
@@ -99,6 +100,10 @@ class StubParser:
     @property
     def is_trained(self) -> bool:
         return self.weights is not None
+
+    @property
+    def judge(self) -> Judge:
+        return TREES
 
     @property
     def is_guided(self) -> bool:

@@ -30,6 +30,9 @@ def test_the_public_names_are_exactly_these() -> None:
         "Objective",
         "Scores",
         "Sentence",
+        "Tagged",
+        "Tagger",
+        "Tags",
         "TransitionParser",
         "Tree",
         "TreetuneError",
@@ -37,6 +40,7 @@ def test_the_public_names_are_exactly_these() -> None:
         "losses",
         "read_trees",
         "save",
+        "tagged",
         "train",
         "write_trees",
     ]

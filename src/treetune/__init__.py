@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from treetune import losses
     from treetune.corpus.sentence import Example, Sentence, Tree
+    from treetune.corpus.tags import Tagged, Tags, tagged
     from treetune.corpus.treebank import read_trees, write_trees
     from treetune.errors import TreetuneError
     from treetune.evaluate.scores import Scores
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from treetune.learning.trainer import train
     from treetune.models.base import Candidate
     from treetune.models.graph.parser import GraphParser
+    from treetune.models.sequence.tagger import Tagger
     from treetune.models.transition.parser import TransitionParser
     from treetune.storage import load, save
 
@@ -28,6 +30,9 @@ _HOMES = {
     "Objective": "treetune.learning.objectives",
     "Scores": "treetune.evaluate.scores",
     "Sentence": "treetune.corpus.sentence",
+    "Tagged": "treetune.corpus.tags",
+    "Tagger": "treetune.models.sequence.tagger",
+    "Tags": "treetune.corpus.tags",
     "TransitionParser": "treetune.models.transition.parser",
     "Tree": "treetune.corpus.sentence",
     "TreetuneError": "treetune.errors",
@@ -35,6 +40,7 @@ _HOMES = {
     "losses": "treetune.losses",
     "read_trees": "treetune.corpus.treebank",
     "save": "treetune.storage",
+    "tagged": "treetune.corpus.tags",
     "train": "treetune.learning.trainer",
     "write_trees": "treetune.corpus.treebank",
 }
@@ -46,6 +52,9 @@ __all__ = [
     "Objective",
     "Scores",
     "Sentence",
+    "Tagged",
+    "Tagger",
+    "Tags",
     "TransitionParser",
     "Tree",
     "TreetuneError",
@@ -53,6 +62,7 @@ __all__ = [
     "losses",
     "read_trees",
     "save",
+    "tagged",
     "train",
     "write_trees",
 ]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import treetune
 from treetune.corpus.files import open_atomic
 from treetune.errors import ModelError
-from treetune.models.base import Parser
+from treetune.models.base import Model
 from treetune.models.kinds import MODELS, model_class
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Header:
         return sum(math.prod(tensor["shape"]) for tensor in self.tensors.values())
 
 
-def save(model: Parser, path: str | Path, info: dict[str, Any] | None = None) -> None:
+def save(model: Model[Any], path: str | Path, info: dict[str, Any] | None = None) -> None:
     """Write a trained model to `path`, which appears, or is replaced, only when it is complete.
 
     The same model with the same `info` gives the same bytes. `info` is any dict that JSON can hold.
@@ -88,7 +88,7 @@ def save(model: Parser, path: str | Path, info: dict[str, Any] | None = None) ->
             out.write(part)
 
 
-def load(path: str | Path) -> Parser:
+def load(path: str | Path) -> Model[Any]:
     """Read a model back; every fault of the file is a `ModelError` of one sentence."""
     with _open(path) as file:
         header, digest = _read_header(file, path)

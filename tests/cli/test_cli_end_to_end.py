@@ -14,12 +14,12 @@ from commandline import Result, run
 
 from treetune import storage
 from treetune.cli import demo as demo_module
-from treetune.cli.steps import SHOWN
 from treetune.corpus.conllu import read_conllu
 from treetune.corpus.projectivity import is_projective
 from treetune.corpus.sentence import Example, Tree
 from treetune.corpus.treebank import write_trees
 from treetune.corpus.wellformed import is_tree
+from treetune.evaluate.scores import SHOWN
 from treetune.sample import KINDS, treebank
 
 

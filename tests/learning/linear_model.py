@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import DataError
+from treetune.evaluate.judges import TREES, Judge
 from treetune.models.base import Candidate
 from treetune.models.learners import LearningOptions
 
@@ -169,6 +170,10 @@ class LinearModel:
     @property
     def is_trained(self) -> bool:
         return self.weights is not None
+
+    @property
+    def judge(self) -> Judge:
+        return TREES
 
     @property
     def is_guided(self) -> bool:

@@ -148,7 +148,7 @@ def test_options_of_another_search_are_not_asked_about() -> None:
         (
             [Objective(GOLD, cost, dev=GOLD)],
             {"choose_by": "UAS"},
-            "the best epoch cannot be chosen by UAS without dev, trees to measure it on",
+            "the best epoch cannot be chosen by UAS without dev, examples to measure it on",
         ),
         ([Objective(GOLD, cost)], {"resume": True}, "expected a checkpoint to resume from, found none"),
     ],

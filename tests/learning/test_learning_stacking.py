@@ -85,7 +85,7 @@ def test_dev_is_parsed_by_the_whole_guide_once_and_chooses_the_epoch() -> None:
     dev = [*treebank[:2], *numbered(2, first=50)]
     reports = list(train_guided(make_guide, EchoParser, treebank, dev=dev, folds=3, main_options={"epochs": 4}))
     ends = [report.training for report in reports if report.stage == "main" and report.training is not None]
-    scores = [end.dev.las for end in ends if end.dev is not None]
+    scores = [end.dev["LAS"] for end in ends if end.dev is not None]
     assert scores == [0.5] * 4
     assert [end.best for end in ends if end.is_epoch_end] == [True, False, False, False]
     assert [call["sentences"] for guide in guides for call in guide.calls] == [4, 2, 2, 2]

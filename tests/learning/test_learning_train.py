@@ -55,7 +55,7 @@ def test_every_update_learns(update: str) -> None:
     beam = 1 if update == "dynamic" else 4
     parser, reports = run(sample().train, beam=beam, dev=sample().dev, update=update, epochs=12)
     ends = [report for report in reports if report.is_epoch_end]
-    scores = [report.dev.las for report in ends if report.dev is not None]
+    scores = [report.dev["LAS"] for report in ends if report.dev is not None]
     assert len(scores) == 12
     assert max(scores) > scores[0] + 0.1
     assert las(parser, sample().train) > 0.9
@@ -117,8 +117,8 @@ def test_dev_scores_are_those_of_the_averaged_weights() -> None:
     parser, reports = run(sample().train, dev=sample().dev, epochs=3)
     best = [report.dev for report in reports if report.best]
     assert best[-1] is not None
-    assert best[-1].las == las(parser, sample().dev)
-    assert best[-1].las == max(report.dev.las for report in reports if report.dev is not None)
+    assert best[-1]["LAS"] == las(parser, sample().dev)
+    assert best[-1]["LAS"] == max(report.dev["LAS"] for report in reports if report.dev is not None)
 
 
 def test_a_parser_stays_as_it_was_until_training_ends() -> None:

@@ -14,11 +14,11 @@ import typer
 
 from treetune.cli.console import Interrupted, progress_bar, write, write_json
 from treetune.cli.drawing import draw_tree
-from treetune.cli.steps import SHOWN, epoch_ends
+from treetune.cli.steps import epoch_ends
 from treetune.corpus.sentence import UNKNOWN_HEAD, Example, Tree
 from treetune.evaluate.metrics import percent
 from treetune.evaluate.report import format_table
-from treetune.evaluate.scores import Scores
+from treetune.evaluate.scores import SHOWN, Scores
 from treetune.evaluate.scores import evaluate as score
 
 if TYPE_CHECKING:

@@ -12,13 +12,11 @@ from treetune.evaluate.metrics import percent
 
 if TYPE_CHECKING:
     from treetune.corpus.sentence import Tree
-    from treetune.evaluate.scores import Scores
+    from treetune.evaluate.judges import Measured
     from treetune.learning.jackknife import FoldProgress
     from treetune.learning.progress import Progress, Tally
 
 Check = Callable[["Progress"], None]
-
-SHOWN = ("LAS", "UAS", "root")
 
 
 def follow_epochs(
@@ -127,9 +125,9 @@ def _number(step: Progress) -> str:
     return f"epoch {step.epoch:>{len(str(step.epochs))}}/{step.epochs}"
 
 
-def scores_line(scores: Scores) -> str:
+def scores_line(scores: Measured) -> str:
     """Return the scores that are shown while work goes on."""
-    return "  ".join(f"{name} {percent(scores[name]):>6}" for name in SHOWN)
+    return "  ".join(f"{name} {percent(scores[name]):>6}" for name in scores.shown)
 
 
 def _fold_line(report: FoldProgress, seconds: float) -> str:

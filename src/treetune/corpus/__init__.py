@@ -7,8 +7,10 @@ from treetune.corpus.conllx import format_conllx, read_conllx, write_conllx
 from treetune.corpus.faults import SentenceError, SkipReport
 from treetune.corpus.files import open_atomic, open_output, read_lines
 from treetune.corpus.guides import attach_guides, with_guides
+from treetune.corpus.iob import format_iob, read_iob, write_iob
 from treetune.corpus.projectivity import deprojectivize, is_projective, plain_label, projectivize
 from treetune.corpus.sentence import Enhanced, Example, Sentence, Tree
+from treetune.corpus.spans import Span, iob_tags, spans_of
 from treetune.corpus.treebank import read_trees, write_trees
 from treetune.corpus.wellformed import find_cycle, is_tree
 
@@ -18,12 +20,15 @@ __all__ = [
     "Sentence",
     "SentenceError",
     "SkipReport",
+    "Span",
     "Tree",
     "attach_guides",
     "deprojectivize",
     "find_cycle",
     "format_conllu",
     "format_conllx",
+    "format_iob",
+    "iob_tags",
     "is_projective",
     "is_tree",
     "open_atomic",
@@ -32,10 +37,13 @@ __all__ = [
     "projectivize",
     "read_conllu",
     "read_conllx",
+    "read_iob",
     "read_lines",
     "read_trees",
+    "spans_of",
     "with_guides",
     "write_conllu",
     "write_conllx",
+    "write_iob",
     "write_trees",
 ]

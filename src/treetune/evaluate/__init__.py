@@ -1,15 +1,16 @@
 """Gold and predicted trees to counts, scores and significance; never a model.
 
 `counts` makes integers of one sentence, `metrics` ratios of their sums, `scores` the whole of a corpus,
-`breakdown` precision and recall by label and length, `significance` and `comparison` two systems side by
-side, `report` plain-text tables.
+`breakdown` precision and recall by label and length, `entities` the scores of spans, `significance` and
+`comparison` two systems side by side, `report` plain-text tables.
 """
 
 from treetune.evaluate.breakdown import LENGTHS, Tally
 from treetune.evaluate.comparison import Comparison, compare
 from treetune.evaluate.counts import Counts, attachment_counts, is_punctuation, punctuation, strip_subtype
+from treetune.evaluate.entities import ENTITY_METRICS, EntityCounts, EntityScores, entity_counts, evaluate_entities
 from treetune.evaluate.metrics import METRICS, Metric
-from treetune.evaluate.report import format_comparison, format_labels, format_lengths, format_scores
+from treetune.evaluate.report import format_comparison, format_labels, format_lengths, format_scores, format_types
 from treetune.evaluate.scores import Scores, evaluate
 from treetune.evaluate.significance import (
     Interval,
@@ -22,10 +23,13 @@ from treetune.evaluate.significance import (
 )
 
 __all__ = [
+    "ENTITY_METRICS",
     "LENGTHS",
     "METRICS",
     "Comparison",
     "Counts",
+    "EntityCounts",
+    "EntityScores",
     "Interval",
     "McNemar",
     "Metric",
@@ -35,11 +39,14 @@ __all__ = [
     "attachment_counts",
     "bootstrap_interval",
     "compare",
+    "entity_counts",
     "evaluate",
+    "evaluate_entities",
     "format_comparison",
     "format_labels",
     "format_lengths",
     "format_scores",
+    "format_types",
     "is_punctuation",
     "mcnemar",
     "paired_bootstrap",

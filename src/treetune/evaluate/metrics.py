@@ -5,28 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from treetune.errors import unknown_name
 from treetune.evaluate.counts import Counts
 
-Counted = TypeVar("Counted")
-
 
 @dataclass(frozen=True, slots=True)
-class Metric(Generic[Counted]):
+class Metric:
     """A score as sum of `part` over sum of `whole`, both functions of the counts of one sentence.
 
-    A new metric of trees is a new line in `METRICS`; significance tests and reports then work for it as they stand. The
-    tests also take metrics over counts of another kind.
+    A new metric is a new line in a table such as `METRICS`; significance tests and reports then work for it as they
+    stand, whatever the counts are of.
     """
 
     name: str
     title: str
-    part: Callable[[Counted], float]
-    whole: Callable[[Counted], float]
+    part: Callable[[Any], float]
+    whole: Callable[[Any], float]
 
-    def score(self, per_sentence: Iterable[Counted]) -> float:
+    def score(self, per_sentence: Iterable[Any]) -> float:
         """Score a corpus from the counts of its sentences; NaN if there was nothing to count."""
         counts = list(per_sentence)
         # fsum, so that the order of the sentences cannot show in the last digit.
@@ -38,12 +36,17 @@ def ratio(part: float, whole: float) -> float:
     return part / whole if whole else math.nan
 
 
+def json_number(value: float) -> float | None:
+    """Return a score as JSON can hold it: None for NaN."""
+    return None if math.isnan(value) else value
+
+
 def percent(score: float) -> str:
     """Write a score as it is printed everywhere: per cent with two decimals, ``n/a`` for NaN."""
     return "n/a" if math.isnan(score) else f"{100 * score:.2f}"
 
 
-def resolve_metric(metric: str | Metric[Any]) -> Metric[Any]:
+def resolve_metric(metric: str | Metric) -> Metric:
     """Return the metric of that name, or the metric itself."""
     if isinstance(metric, Metric):
         return metric
@@ -60,7 +63,7 @@ def _labelled_als(counts: Counts) -> float:
     return counts.right_labelled_length / counts.labelled_length if counts.labelled_length else 0.0
 
 
-_TABLE: tuple[Metric[Counts], ...] = (
+_TABLE = (
     Metric("UAS", "unlabelled attachment", lambda c: c.right_heads, lambda c: c.words),
     Metric("LAS", "labelled attachment", lambda c: c.right_arcs, lambda c: c.labelled_words),
     Metric("LA", "label accuracy", lambda c: c.right_labels, lambda c: c.labelled_words),
@@ -90,4 +93,4 @@ _TABLE: tuple[Metric[Counts], ...] = (
     ),
 )
 
-METRICS: dict[str, Metric[Counts]] = {metric.name: metric for metric in _TABLE}
+METRICS: dict[str, Metric] = {metric.name: metric for metric in _TABLE}

@@ -103,7 +103,7 @@ def _crossings(gold: WordOrder, predicted: Sequence[int]) -> int:
     return count_inversions(target for _, target in sorted((at[word], target) for word, target in gold.links))
 
 
-_TABLE: tuple[Metric[OrderCounts], ...] = (
+_TABLE: tuple[Metric, ...] = (
     Metric("reorder", "reorder-score, sentence mean", lambda c: c.reorder if c.is_scored else 0, lambda c: c.is_scored),
     Metric("exact", "sentences in the very order", lambda c: c.is_scored and c.chunks == 1, lambda c: c.is_scored),
     Metric("fuzzy", "kept neighbours, sentence mean", lambda c: c.fuzzy if c.is_scored else 0, lambda c: c.is_scored),
@@ -117,7 +117,7 @@ _TABLE: tuple[Metric[OrderCounts], ...] = (
     Metric("crossings", "crossing links a sentence", lambda c: c.crossings, lambda c: c.is_scored),
 )
 
-ORDER_METRICS: dict[str, Metric[OrderCounts]] = {metric.name: metric for metric in _TABLE}
+ORDER_METRICS: dict[str, Metric] = {metric.name: metric for metric in _TABLE}
 # Not a share, so not shown per cent.
 PLAIN = ("crossings",)
 
@@ -186,7 +186,7 @@ def compare_orders(
     return {result.metric: result for result in tested}
 
 
-def order_metric(name: str) -> Metric[OrderCounts]:
+def order_metric(name: str) -> Metric:
     """Return the metric of that name."""
     if name not in ORDER_METRICS:
         raise unknown_name("score of orders", name, ORDER_METRICS)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from treetune.errors import ConfigError, DataError
-from treetune.evaluate.metrics import Counted, Metric, resolve_metric
+from treetune.evaluate.metrics import Metric, resolve_metric
 
 if TYPE_CHECKING:
     import numpy as np
@@ -90,8 +90,8 @@ def chi_square_mcnemar(only_a: int, only_b: int) -> float:
 
 
 def bootstrap_interval(
-    per_sentence: Sequence[Counted],
-    metric: str | Metric[Counted],
+    per_sentence: Sequence[Any],
+    metric: str | Metric,
     *,
     samples: int = 10_000,
     seed: int = 0,
@@ -112,9 +112,9 @@ def bootstrap_interval(
 
 
 def paired_bootstrap(
-    per_sentence_a: Sequence[Counted],
-    per_sentence_b: Sequence[Counted],
-    metric: str | Metric[Counted],
+    per_sentence_a: Sequence[Any],
+    per_sentence_b: Sequence[Any],
+    metric: str | Metric,
     *,
     samples: int = 10_000,
     seed: int = 0,
@@ -124,9 +124,9 @@ def paired_bootstrap(
 
 
 def paired_bootstraps(
-    per_sentence_a: Sequence[Counted],
-    per_sentence_b: Sequence[Counted],
-    metrics: Sequence[str | Metric[Counted]],
+    per_sentence_a: Sequence[Any],
+    per_sentence_b: Sequence[Any],
+    metrics: Sequence[str | Metric],
     *,
     samples: int = 10_000,
     seed: int = 0,
@@ -158,7 +158,7 @@ def paired_bootstraps(
     ]
 
 
-def _paired(metric: Metric[Any], scores: tuple[float, float], sampled: Columns) -> PairedBootstrap:
+def _paired(metric: Metric, scores: tuple[float, float], sampled: Columns) -> PairedBootstrap:
     import numpy as np
 
     observed = scores[1] - scores[0]
@@ -175,14 +175,14 @@ def _paired(metric: Metric[Any], scores: tuple[float, float], sampled: Columns) 
     )
 
 
-def _defined(metric: Metric[Any], per_sentence: Sequence[Counted]) -> float:
+def _defined(metric: Metric, per_sentence: Sequence[Any]) -> float:
     score = metric.score(per_sentence)
     if math.isnan(score):
         raise DataError(f"{metric.name} has nothing to count in these {len(per_sentence)} sentences")
     return score
 
 
-def _columns(per_sentence: Sequence[Counted], metrics: Sequence[Metric[Counted]]) -> Columns:
+def _columns(per_sentence: Sequence[Any], metrics: Sequence[Metric]) -> Columns:
     """Return for each sentence (row) and metric two columns: part, whole."""
     import numpy as np
 

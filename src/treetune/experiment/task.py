@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from treetune.corpus.orders import read_orders
 from treetune.corpus.sentence import Example
 from treetune.errors import ConfigError, DataError
-from treetune.evaluate.metrics import METRICS
-from treetune.evaluate.scores import Scores
+from treetune.evaluate.judges import Measured
 from treetune.experiment.experiment import Experiment
 from treetune.experiment.files import Say, check_readable, described, fingerprint, projective, read_data, silent
 from treetune.experiment.keys import LEARNER_HINTS
@@ -135,7 +134,7 @@ class Task:
         info["experiment"] = to_json(tables)
         return info
 
-    def _scores(self, dev: Scores | None) -> dict[str, Any]:
+    def _scores(self, dev: Measured | None) -> dict[str, Any]:
         scores: dict[str, Any] = {}
         if dev is not None:
             scores |= {"dev": numbers(dev), "signature": dev.signature("*")}
@@ -156,9 +155,9 @@ class Task:
         return sum(costs) / len(costs)
 
 
-def numbers(scores: Scores) -> dict[str, float]:
+def numbers(scores: Measured) -> dict[str, float]:
     """Return all scores; one with nothing to count is not a number, which JSON has no word for."""
-    return {name: scores[name] for name in METRICS if scores[name] == scores[name]}
+    return {name: scores[name] for name in scores.metrics if scores[name] == scores[name]}
 
 
 @dataclass(slots=True)

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treetune.corpus.files import open_atomic
-from treetune.corpus.sentence import Example
 from treetune.errors import ConfigError, ModelError
 from treetune.learning.objectives import Objective, sentence_and_reference
 
@@ -94,9 +93,7 @@ def _part(tensors: Tensors, prefix: str) -> Tensors:
     return {name.removeprefix(prefix): array for name, array in tensors.items() if name.startswith(prefix)}
 
 
-def fingerprint(
-    told: dict[str, Any], start: ModelState, objectives: Sequence[Objective], dev: Sequence[Example]
-) -> str:
+def fingerprint(told: dict[str, Any], start: ModelState, objectives: Sequence[Objective], dev: Sequence[Any]) -> str:
     """Return a text that is the same only for the same options, data, and model to start from."""
     config, tensors = start
     digest = hashlib.sha256(json.dumps([told, config], sort_keys=True).encode())

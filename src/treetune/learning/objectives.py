@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from treetune.corpus.sentence import Example, Sentence, name_sentence
+from treetune.corpus.tags import Tagged
 from treetune.errors import ConfigError, DataError, unknown_name
 from treetune.losses import Loss, as_loss
 
 Cost: TypeAlias = Callable[[Sentence, Any, Any], float]
-Item: TypeAlias = "Example | tuple[Sentence, Any]"
+Item: TypeAlias = "Example | Tagged | tuple[Sentence, Any]"
+GOLD = (Example, Tagged)
 
 Step = Literal["smallest", "whole"]
 STEPS: tuple[Step, ...] = ("smallest", "whole")
@@ -25,9 +27,9 @@ class Objective:
     """Data, a loss and how often to learn from them; one of the M objectives of Hall et al. (2011), Algorithm 2.
 
     Attributes:
-        data: Examples, whose gold tree (perhaps partial) is the reference, or pairs (sentence, reference).
+        data: Examples, whose gold tree or tags (perhaps partial) are the reference, or pairs (sentence, reference).
         loss: What an output costs: a loss of `treetune.losses`, or any `cost(sentence, output, reference)`.
-            None for gold trees that are learned as the treebank is.
+            None for gold that is learned as the treebank is.
         name: What it is called in reports; by default after the loss, "root loss".
         rate: How many steps to take for each step on the treebank: 0.5 is every other time.
         search: How to find an output that costs less than the best one. "list" looks among the `k` best.
@@ -120,4 +122,4 @@ class Objective:
 
 def sentence_and_reference(item: Item) -> tuple[Sentence, Any]:
     """Return what to parse, and what the loss compares the output with."""
-    return (item.sentence, item.gold) if isinstance(item, Example) else item
+    return (item.sentence, item.gold) if isinstance(item, GOLD) else item

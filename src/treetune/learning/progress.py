@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from treetune.evaluate.scores import Scores
+from treetune.evaluate.judges import Measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Progress:
     words: int
     cpu_seconds: float
     is_epoch_end: bool = False
-    dev: Scores | None = None
+    dev: Measured | None = None
     best: bool = False
     settings: Mapping[str, Any] = field(default_factory=dict)
     objectives: tuple[Tally, ...] = ()

@@ -12,16 +12,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
-from treetune.corpus.sentence import Example
 from treetune.errors import ConfigError
-from treetune.evaluate.metrics import METRICS
-from treetune.evaluate.scores import Scores, evaluate
+from treetune.evaluate.judges import Judge, Measured
 from treetune.learning.checkpoints import Checkpoint, fingerprint
-from treetune.learning.objectives import Objective, sentence_and_reference
+from treetune.learning.objectives import GOLD, Objective, sentence_and_reference
 from treetune.learning.progress import Progress
 from treetune.learning.schedule import Schedule, by_rates
 from treetune.learning.streams import Stream
-from treetune.models.base import Learner, Parser
+from treetune.models.base import Learner, Model
 from treetune.models.learners import LearningOptions
 
 # A report is made after this many sentences of the first objective.
@@ -34,12 +32,12 @@ MOST_IDLE_ROUNDS = 1_000_000
 
 
 def train(
-    model: Parser,
-    treebank: Sequence[Example] = (),
+    model: Model[Any],
+    treebank: Sequence[Any] = (),
     *,
     objectives: Sequence[Objective] = (),
     schedule: Schedule | None = None,
-    dev: Sequence[Example] = (),
+    dev: Sequence[Any] = (),
     choose_by: str | None = None,
     epochs: int = 10,
     seed: int = 0,
@@ -54,12 +52,13 @@ def train(
     Args:
         model: Is given the averaged weights of the best epoch by `choose_by`, among those in which all objectives took
             part; of the last one, if there is nothing to choose by.
-        treebank: Complete trees; crossing arcs are lifted for a parser that cannot make them. May be empty if `go_on`.
+        treebank: For a parser, examples with complete trees; crossing arcs are lifted for one that cannot make them.
+            For a tagger, `Tagged` sentences (`corpus.tags.tagged`). May be empty if `go_on`.
         objectives: What to learn besides, and how often; see `Objective`.
         schedule: Which objective takes how many steps in which round; by default according to their rates.
         dev: Examples to choose the best epoch by.
-        choose_by: A metric on `dev` ("UAS", "root", …; by default "LAS"), or the name of an objective with dev data of
-            its own, whose mean cost is to be low.
+        choose_by: A metric on `dev` ("UAS", "root", …; by default "LAS", for taggers "accuracy"), or the name of an
+            objective with dev data of its own, whose mean cost is to be low.
         epochs: How many times to go through the treebank, or through the first objective without a treebank.
         seed: Orders the sentences; the same seed gives the same weights.
         threads: For parsing `dev` only; the result does not depend on it.
@@ -81,39 +80,40 @@ def train(
     if not treebank and not objectives:
         raise ConfigError("expected a treebank or an objective to learn from, found neither")
     everything = (*([Objective(treebank, name="treebank", start=1)] if treebank else ()), *objectives)
-    _check(everything, dev=dev, choose_by=choose_by)
+    _check(everything, model.judge, dev=dev, choose_by=choose_by)
     gold = [example for objective in everything if objective.is_intrinsic for example in _examples(objective)]
     learner = model.learner(gold, seed=seed, go_on=go_on, **learning)
     training = _Training(
         model, learner, everything, schedule, dev,
-        choose_by=choose_by or "LAS", epochs=epochs, seed=seed, threads=threads, go_on=go_on, checkpoint=checkpoint,
+        choose_by=choose_by or model.judge.usual, epochs=epochs, seed=seed, threads=threads, go_on=go_on,
+        checkpoint=checkpoint,
     )  # fmt: skip
     return training.run(resume=resume)
 
 
-def _examples(objective: Objective) -> Sequence[Example]:
-    examples = [item for item in objective.data if isinstance(item, Example)]
+def _examples(objective: Objective) -> Sequence[Any]:
+    examples = [item for item in objective.data if isinstance(item, GOLD)]
     if len(examples) < len(objective.data):
         raise ConfigError(f"{objective.name}: expected examples with gold trees, or a loss for other references")
     return examples
 
 
-def _check(objectives: Sequence[Objective], *, dev: Sequence[Example], choose_by: str | None) -> None:
+def _check(objectives: Sequence[Objective], judge: Judge, *, dev: Sequence[Any], choose_by: str | None) -> None:
     names = [objective.name for objective in objectives]
     for objective in objectives:
         if names.count(objective.name) > 1:
             raise ConfigError(f"two objectives are called {objective.name!r}; give them names of their own")
-        if objective.name in METRICS:
+        if objective.name in judge.metrics:
             raise ConfigError(f"an objective cannot be called {objective.name}: that is a metric")
         objective.check()
     with_dev = [objective.name for objective in objectives if objective.dev]
     if choose_by is None:
         return
-    if choose_by not in (*METRICS, *with_dev):
-        known = ", ".join((*METRICS, *with_dev))
+    if choose_by not in (*judge.metrics, *with_dev):
+        known = ", ".join((*judge.metrics, *with_dev))
         raise ConfigError(f"the best epoch cannot be chosen by {choose_by!r}; known: {known}")
-    if choose_by in METRICS and not dev:
-        raise ConfigError(f"the best epoch cannot be chosen by {choose_by} without dev, trees to measure it on")
+    if choose_by in judge.metrics and not dev:
+        raise ConfigError(f"the best epoch cannot be chosen by {choose_by} without dev, examples to measure it on")
 
 
 class _Training:
@@ -121,11 +121,11 @@ class _Training:
 
     def __init__(
         self,
-        model: Parser,
+        model: Model[Any],
         learner: Learner[Any],
         objectives: Sequence[Objective],
         schedule: Schedule | None,
-        dev: Sequence[Example],
+        dev: Sequence[Any],
         *,
         choose_by: str,
         epochs: int,
@@ -150,7 +150,7 @@ class _Training:
                 {**objective.settings(), "start": start}
                 for objective, start in zip(objectives, self._starts, strict=True)
             ]
-        self._best: Parser | None = None
+        self._best: Model[Any] | None = None
         self._best_value = -float("inf")
         self._best_epoch = 0
         self._checkpoint: Checkpoint | None = None
@@ -274,16 +274,16 @@ class _Training:
         tallies = tuple(replace(tally, dev_cost=costs.get(tally.name)) for tally in report.objectives)
         return replace(report, is_epoch_end=True, dev=scores, best=is_best, objectives=tallies)
 
-    def _with(self, weights: Any) -> Parser:
+    def _with(self, weights: Any) -> Model[Any]:
         trial = copy.copy(self._model)
         self._learner.install(trial, weights)
         return trial
 
-    def _score(self, trial: Parser) -> Scores | None:
+    def _score(self, trial: Model[Any]) -> Measured | None:
         if not self._dev:
             return None
-        trees = trial.predict_batch([example.sentence for example in self._dev], threads=self._threads)
-        return evaluate(self._dev, trees)
+        outputs = trial.predict_batch([example.sentence for example in self._dev], threads=self._threads)
+        return trial.judge.score(self._dev, outputs)
 
     def _finish(self) -> None:
         if self._best is None:
@@ -337,7 +337,7 @@ def _starts(objectives: Sequence[Objective], *, epochs: int, go_on: bool) -> lis
     return starts
 
 
-def _mean_cost(model: Parser, objective: Objective, threads: int) -> float:
+def _mean_cost(model: Model[Any], objective: Objective, threads: int) -> float:
     items = [sentence_and_reference(item) for item in objective.dev]
     outputs = model.predict_batch([sentence for sentence, _ in items], threads=threads)
     assert objective.cost is not None

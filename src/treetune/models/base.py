@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar, Unpack
 
-from treetune.corpus.sentence import Example, Sentence, Tree
+from treetune.corpus.sentence import Sentence, Tree
+from treetune.evaluate.judges import Judge
 from treetune.models.learners import LearningOptions
 
 if TYPE_CHECKING:
@@ -112,7 +113,8 @@ class Learner(Protocol[Output]):
 class Model(Protocol[Output]):
     """What a parser or tagger must offer; it knows nothing of losses.
 
-    `kind` is its name in `build.MODELS` and in model files. Whatever can be wrong about options is a
+    `kind` is its name in `models.kinds` and in model files. Its gold examples have a `sentence` and a `gold` output:
+    `Example` for parsers, `Tagged` for taggers. Whatever can be wrong about options is a
     `ConfigError`, raised before any data is looked at. Predicting before training is a `ModelError`.
     """
 
@@ -121,6 +123,11 @@ class Model(Protocol[Output]):
     @property
     def is_trained(self) -> bool:
         """Whether the model can predict."""
+        ...
+
+    @property
+    def judge(self) -> Judge:
+        """How its outputs are scored against gold examples."""
         ...
 
     @property
@@ -176,7 +183,7 @@ class Model(Protocol[Output]):
 
     def learner(
         self,
-        treebank: Sequence[Example],
+        treebank: Sequence[Any],
         *,
         seed: int = 0,
         go_on: bool = False,
@@ -185,7 +192,7 @@ class Model(Protocol[Output]):
         """Return what learns from gold examples.
 
         Args:
-            treebank: Complete trees; may be empty if the model goes on.
+            treebank: Complete gold examples; may be empty if the model goes on.
             seed: For what is drawn at random.
             go_on: Whether to start from the weights of this trained model, and to keep its words and labels.
             options: How weights move.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 from treetune.corpus.guides import with_guides
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import DataError, ModelError
+from treetune.evaluate.judges import Judge
 from treetune.models.base import Candidate, Learner, Parser, Practice
 from treetune.models.kinds import MODELS, model_class
 from treetune.models.learners import LearningOptions
@@ -40,6 +41,11 @@ class GuidedParser:
     def is_trained(self) -> bool:
         """Whether both parsers can predict."""
         return self.guide.is_trained and self.main.is_trained
+
+    @property
+    def judge(self) -> Judge:
+        """Trees are scored by attachment."""
+        return self.main.judge
 
     @property
     def is_guided(self) -> bool:

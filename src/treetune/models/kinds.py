@@ -7,18 +7,20 @@ load numba. A new model is one line here.
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
-from treetune.models.base import Parser
+from treetune.models.base import Model
 
 MODELS: dict[str, str] = {
     "transition": "treetune.models.transition.parser:TransitionParser",
     "graph": "treetune.models.graph.parser:GraphParser",
     "guided": "treetune.models.guided:GuidedParser",
+    "tagger": "treetune.models.sequence.tagger:Tagger",
 }
 
 
-def model_class(kind: str) -> type[Parser]:
+def model_class(kind: str) -> type[Model[Any]]:
     """Return the class of the models called `kind`, one of `MODELS`."""
     module, name = MODELS[kind].split(":")
-    found: type[Parser] = getattr(importlib.import_module(module), name)
+    found: type[Model[Any]] = getattr(importlib.import_module(module), name)
     return found

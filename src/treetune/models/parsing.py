@@ -1,4 +1,4 @@
-"""What the families of parsers share: options, what was learned, one sentence as a batch of one, threads."""
+"""What the families of models share: options, what was learned, one sentence as a batch of one, threads."""
 
 from __future__ import annotations
 
@@ -11,27 +11,29 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.errors import ConfigError, ModelError, unknown_name
-from treetune.models.base import Candidate
+from treetune.evaluate.judges import TREES, Judge
+from treetune.models.base import Candidate, Output
 
 Config = TypeVar("Config")
 Grammar = TypeVar("Grammar")
 Weights = TypeVar("Weights")
 
 
-class TreeParser(ABC, Generic[Config, Grammar, Weights]):
-    """A parser with options (`config`), what it learned of a treebank (`grammar`) and averaged weights.
+class FeatureModel(ABC, Generic[Config, Grammar, Weights, Output]):
+    """A model with options (`config`), what it learned of its examples (`grammar`) and averaged weights.
 
-    `search_options` are the options that can change after training.
+    `search_options` are the options that can change after training. `noun` is what messages call it.
     """
 
     kind: ClassVar[str]
+    noun: ClassVar[str]
     search_options: ClassVar[tuple[str, ...]]
 
     def __init__(self, config: Config, options: dict[str, Any]) -> None:
         known = [field.name for field in fields(config)]  # type: ignore[arg-type]
         for name in options:
             if name not in known:
-                raise unknown_name(f"option of {self.kind} parsers", name, known)
+                raise unknown_name(f"option of {self._plural()}", name, known)
         self.config: Config = replace(config, **options)  # type: ignore[type-var]
         self._grammar: Grammar | None = None
         self._weights: Weights | None = None
@@ -46,7 +48,7 @@ class TreeParser(ABC, Generic[Config, Grammar, Weights]):
         self._grammar, self._weights, self._learned_by = grammar, weights, learned_by or {}
 
     def adopt(self, other: Self) -> None:
-        """Take over all that another parser of the same kind has learned."""
+        """Take over all that another model of the same kind has learned."""
         self.fit(other.grammar, other.weights, learned_by=other.learned_by)
 
     @property
@@ -56,45 +58,45 @@ class TreeParser(ABC, Generic[Config, Grammar, Weights]):
 
     @property
     def is_trained(self) -> bool:
-        """Whether the parser can predict."""
+        """Whether the model can predict."""
         return self._weights is not None
 
     @property
     def grammar(self) -> Grammar:
-        """What was learned of the treebank besides weights."""
+        """What was learned of the examples besides weights."""
         if self._grammar is None:
-            raise ModelError("this parser is not trained yet; run treetune.train on it or load a trained one")
+            raise self._not_trained()
         return self._grammar
 
     @property
     def weights(self) -> Weights:
         """The averaged weights."""
         if self._weights is None:
-            raise ModelError("this parser is not trained yet; run treetune.train on it or load a trained one")
+            raise self._not_trained()
         return self._weights
 
     def with_options(self, **options: Any) -> Self:
-        """Return a parser with the same weights that searches otherwise: the `search_options` can change."""
+        """Return a model with the same weights that searches otherwise: the `search_options` can change."""
         for name in options:
             if name not in self.search_options:
-                raise unknown_name(f"search option of {self.kind} parsers", name, self.search_options)
+                raise unknown_name(f"search option of {self._plural()}", name, self.search_options)
         other = copy.copy(self)
         other.config = replace(self.config, **options)  # type: ignore[type-var]
         return other
 
-    def predict(self, sentence: Sentence, *, constraint: Tree | None = None) -> Tree:
-        """Return the best tree; it has everything that is known in the partial tree `constraint`."""
+    def predict(self, sentence: Sentence, *, constraint: Output | None = None) -> Output:
+        """Return the best output; it has everything that is known in the partial output `constraint`."""
         return self.predict_batch([sentence], constraints=None if constraint is None else [constraint])[0]
 
-    def k_best(self, sentence: Sentence, k: int, *, constraint: Tree | None = None) -> list[Candidate[Tree]]:
-        """Return up to `k` distinct trees, best first, with exact scores; see `k_best_batch`."""
+    def k_best(self, sentence: Sentence, k: int, *, constraint: Output | None = None) -> list[Candidate[Output]]:
+        """Return up to `k` distinct outputs, best first, with exact scores; see `k_best_batch`."""
         return self.k_best_batch([sentence], k, constraints=None if constraint is None else [constraint])[0]
 
     @abstractmethod
     def predict_batch(
-        self, sentences: Sequence[Sentence], *, threads: int = 1, constraints: Sequence[Tree] | None = None
-    ) -> list[Tree]:
-        """Return the best tree of each sentence; the same for any number of threads."""
+        self, sentences: Sequence[Sentence], *, threads: int = 1, constraints: Sequence[Output] | None = None
+    ) -> list[Output]:
+        """Return the best output of each sentence; the same for any number of threads."""
 
     @abstractmethod
     def k_best_batch(
@@ -103,9 +105,26 @@ class TreeParser(ABC, Generic[Config, Grammar, Weights]):
         k: int,
         *,
         threads: int = 1,
-        constraints: Sequence[Tree] | None = None,
-    ) -> list[list[Candidate[Tree]]]:
+        constraints: Sequence[Output] | None = None,
+    ) -> list[list[Candidate[Output]]]:
         """Return the k-best list of each sentence; the same for any number of threads."""
+
+    def _plural(self) -> str:
+        return f"{self.noun}s" if self.kind == self.noun else f"{self.kind} {self.noun}s"
+
+    def _not_trained(self) -> ModelError:
+        return ModelError(f"this {self.noun} is not trained yet; run treetune.train on it or load a trained one")
+
+
+class TreeParser(FeatureModel[Config, Grammar, Weights, Tree]):
+    """A parser: its outputs are trees."""
+
+    noun: ClassVar[str] = "parser"
+
+    @property
+    def judge(self) -> Judge:
+        """Trees are scored by attachment."""
+        return TREES
 
 
 def run_chunks(count: int, chunk: int, threads: int, make_worker: Callable[[], Callable[[int, int], None]]) -> None:

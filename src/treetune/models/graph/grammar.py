@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.errors import ConfigError, unknown_name
+from treetune.features.clusters import Clusters
 from treetune.features.encoding import GUIDE_COLUMN, INPUTS, Encoder
 from treetune.features.templates import TemplateSet, check_guided, load_templates
 from treetune.models.graph import _arc_kernels as kernels
@@ -48,6 +49,7 @@ class GraphConfig:
     inputs: tuple[str, ...] = INPUTS
     min_count: int = 2
     min_lifted: int = 20
+    clusters: str | None = None
     max_memory: float = 2.0
 
     def __post_init__(self) -> None:
@@ -90,7 +92,10 @@ class GraphGrammar:
             check_guided(templates, config.features)
         # The column of guides is asked for in any case: it is where a treebank with too few guides is refused.
         columns = columns_of(templates) + ([GUIDE_COLUMN] if guided else [])
-        encoder = Encoder.learn(sentences, inputs=config.inputs, min_count=config.min_count, columns=columns)
+        clusters = None if config.clusters is None else Clusters.read(config.clusters)
+        encoder = Encoder.learn(
+            sentences, inputs=config.inputs, min_count=config.min_count, columns=columns, clusters=clusters
+        )
         fitting = adapted(templates, encoder.columns, guided=guided)
         kinds = {kind_of_group(name) for name in fitting.names}
         for kind in (ARC, LABEL, SIBLING) if config.order == 2 else (ARC, LABEL):

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.corpus.wellformed import is_tree
 from treetune.errors import ConfigError, ModelError, unknown_name
+from treetune.features.clusters import CLUSTER_COLUMNS, Clusters
 from treetune.features.encoding import COLUMNS, GUIDE_COLUMN, INPUTS, USUAL_COLUMNS, Encoder, guide_heads
-from treetune.features.templates import TemplateSet, check_guided, is_guide, load_templates
+from treetune.features.templates import TemplateSet, check_clusters, check_guided, is_guide, load_templates
 from treetune.models.base import Candidate, Learner
 from treetune.models.constraints import encode_fixed
 from treetune.models.labels import LabelTable
@@ -35,7 +36,8 @@ class TransitionConfig:
 
     `inputs` are the tag columns it may look at, where the treebank has them. Words seen less than
     `min_count` times in training are treated as unknown. A label that marks lifted arcs (see
-    `corpus.projectivity`) is learned when the treebank has at least `min_lifted` of it.
+    `corpus.projectivity`) is learned when the treebank has at least `min_lifted` of it. `clusters` is a file of
+    word clusters, for feature sets that look at them; a trained model has them inside.
     """
 
     beam: int = 8
@@ -43,6 +45,7 @@ class TransitionConfig:
     inputs: tuple[str, ...] = INPUTS
     min_count: int = 2
     min_lifted: int = 20
+    clusters: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("beam", "min_count", "min_lifted"):
@@ -66,9 +69,12 @@ class Grammar:
     def learn(cls, sentences: Sequence[Sentence], trees: Sequence[Tree], config: TransitionConfig) -> Grammar:
         """Collect words, tags and labels, and adapt the templates to the columns that are there."""
         guided = any(sentence.guide is not None for sentence in sentences)
-        columns = (*USUAL_COLUMNS, *([GUIDE_COLUMN] if guided else []))
-        encoder = Encoder.learn(sentences, inputs=config.inputs, min_count=config.min_count, columns=columns)
         templates = load_templates(config.features, FAMILY)
+        columns = (*USUAL_COLUMNS, *([GUIDE_COLUMN] if guided else []), *(templates.values & set(CLUSTER_COLUMNS)))
+        clusters = None if config.clusters is None else Clusters.read(config.clusters)
+        encoder = Encoder.learn(
+            sentences, inputs=config.inputs, min_count=config.min_count, columns=columns, clusters=clusters
+        )
         if guided:
             check_guided(templates, config.features)
         else:
@@ -105,7 +111,9 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
     def __init__(self, config: TransitionConfig | None = None, **options: Any) -> None:
         super().__init__(config or TransitionConfig(), options)
         # Mistakes in the templates show now, not after a treebank was read.
-        compile_templates(load_templates(self.config.features, FAMILY), COLUMNS)
+        templates = load_templates(self.config.features, FAMILY)
+        compile_templates(templates, COLUMNS)
+        check_clusters(self.config.clusters, templates, self.config.features)
         self._templates: kernels.Templates | None = None
 
     def fit(self, grammar: Grammar, weights: FrozenWeights, *, learned_by: Mapping[str, Any] | None = None) -> None:

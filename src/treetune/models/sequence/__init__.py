@@ -1,0 +1,1 @@
+"""Linear-chain sequence models: sentences to one tag a word."""

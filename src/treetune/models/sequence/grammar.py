@@ -1,0 +1,152 @@
+"""The options of a tagger, and what it learns of tagged sentences besides weights."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from numpy.typing import NDArray
+
+from treetune.corpus.sentence import Sentence
+from treetune.corpus.tags import Tags, check_columns
+from treetune.errors import ConfigError, unknown_name
+from treetune.features.encoding import FIRST_ID, INPUTS, Encoder
+from treetune.features.templates import TemplateSet, load_templates
+from treetune.models.sequence import _kernels as kernels
+from treetune.models.sequence.lexicon import Lexicon, TagTable, fixed_sets
+from treetune.models.sequence.templates import TAG, TAG_ATOMS, columns_of, compile_templates, needed
+
+FAMILY = "sequence"
+# The column whose values the lexicon knows the tags of.
+WORD = "w"
+
+
+@dataclass(frozen=True)
+class TaggerConfig:
+    """The options of a tagger.
+
+    `columns` are what it gives; of several the tag is the joint value. `order` 2 lets it look at two tags back.
+    `inputs` are the columns of tags it may look at. Words seen less than `min_count` times in training are treated as
+    unknown; those seen `dictionary` times or more can only have the tags they were seen with (0: any word, any tag).
+    `prune` drops weights below that part of the largest: a smaller file, at some cost. `max_memory`
+    is how many GB one sentence may take.
+    """
+
+    columns: tuple[str, ...] = ("upos",)
+    order: int = 1
+    features: str = "default"
+    inputs: tuple[str, ...] = ()
+    min_count: int = 2
+    dictionary: int = 5
+    prune: float = 0.0
+    max_memory: float = 2.0
+
+    def __post_init__(self) -> None:
+        check_columns(self.columns)
+        if self.order not in (1, 2):
+            raise ConfigError(f"order must be 1 or 2, found {self.order}")
+        if self.min_count < 1:
+            raise ConfigError(f"min_count must be at least 1, found {self.min_count}")
+        if self.dictionary < 0:
+            raise ConfigError(f"dictionary must be at least 0, found {self.dictionary}")
+        if not 0 <= self.prune < 1:
+            raise ConfigError(f"prune must be at least 0 and less than 1, found {self.prune}")
+        if not 0 < self.max_memory < float("inf"):
+            raise ConfigError(f"max_memory must be a number of GB above 0, found {self.max_memory:g}")
+        for name in self.inputs:
+            if name not in INPUTS:
+                raise unknown_name("input column", name, INPUTS)
+            if name in self.columns:
+                raise ConfigError(f"the column {name} cannot be both what the tagger gives and what it looks at")
+
+
+@dataclass(frozen=True)
+class TaggerGrammar:
+    """What a tagger learns besides weights: words, tags, which go together, and templates that fit them."""
+
+    encoder: Encoder
+    tags: TagTable
+    lexicon: Lexicon
+    template_set: TemplateSet
+
+    @classmethod
+    def learn(cls, sentences: Sequence[Sentence], gold: Sequence[Tags], config: TaggerConfig) -> TaggerGrammar:
+        """Collect words and tags, and adapt the templates to the columns that are there."""
+        templates = templates_of(config)
+        columns = sorted({*columns_of(templates), WORD})
+        encoder = Encoder.learn(sentences, inputs=config.inputs, min_count=config.min_count, columns=columns)
+        fitting = templates.adapt(encoder.columns, (TAG,))
+        if not any(set(template) - set(TAG_ATOMS) for group in fitting.groups for template in group):
+            raise ConfigError(
+                f"no template of the feature set {config.features!r} looks at a column of the sentences, "
+                f"which have only {', '.join(encoder.columns)}"
+            )
+        tags = TagTable.learn(gold)
+        words, numbers = encode_words(encoder, sentences), encode_tags(tags, gold)
+        size = FIRST_ID + len(encoder.values[WORD])
+        lexicon = Lexicon.learn(words, numbers, size=size, boundary=tags.boundary, least=config.dictionary)
+        return cls(encoder, tags, lexicon, fitting)
+
+    @cached_property
+    def templates(self) -> kernels.Templates:
+        """The templates as the kernels read them."""
+        return compile_templates(self.template_set, self.encoder.columns)
+
+    @cached_property
+    def sets(self) -> kernels.Sets:
+        """The sets of tags as the kernels read them."""
+        return self.lexicon.compiled()
+
+    def encode(
+        self, sentences: Sequence[Sentence], constraints: Sequence[Tags] | None = None
+    ) -> tuple[kernels.Sentences, kernels.Sets]:
+        """Return sentences as the kernels read them, and the sets of tags that their words may have."""
+        columns, offsets = self.encoder.encode(sentences)
+        token_sets = self.lexicon.of_word[columns[self.encoder.columns.index(WORD)]]
+        if constraints is None:
+            return kernels.Sentences(columns, offsets, token_sets), self.sets
+        token_sets, more = fixed_sets(constraints, token_sets, self.lexicon, self.tags)
+        return kernels.Sentences(columns, offsets, token_sets), self.lexicon.compiled(more)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return what rebuilds the grammar: what JSON can hold, and arrays."""
+        lexicon, tensors = self.lexicon.state()
+        config = {
+            "labels": list(self.tags.names),
+            "encoder": self.encoder.state(),
+            "lexicon": lexicon,
+            **self.template_set.state(),
+        }
+        return config, {f"lexicon.{name}": array for name, array in tensors.items()}
+
+    @classmethod
+    def from_state(cls, config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> TaggerGrammar:
+        """Rebuild a grammar from `state()`."""
+        own = {name.removeprefix("lexicon."): array for name, array in tensors.items() if name.startswith("lexicon.")}
+        return cls(
+            Encoder.from_state(config["encoder"]),
+            TagTable(tuple(config["labels"])),
+            Lexicon.from_state(config["lexicon"], own),
+            TemplateSet.from_state(config),
+        )
+
+
+def encode_words(encoder: Encoder, sentences: Sequence[Sentence]) -> list[list[int]]:
+    """Return the numbers of the words of each sentence, the root left out."""
+    columns, offsets = encoder.encode(sentences)
+    words = columns[encoder.columns.index(WORD)]
+    return [words[first + 1 : last].tolist() for first, last in itertools.pairwise(offsets.tolist())]
+
+
+def encode_tags(table: TagTable, gold: Sequence[Tags]) -> list[list[int]]:
+    """Return the numbers of the tags of each sentence, the root left out."""
+    ids = table.ids()
+    return [[ids[value] for value in tags.values[1:]] for tags in gold]
+
+
+def templates_of(config: TaggerConfig) -> TemplateSet:
+    """Return the templates that a tagger with these options uses, before any data is known."""
+    return needed(load_templates(config.features, FAMILY), config.order)

@@ -1,0 +1,204 @@
+"""Tagged sentences as arrays, and the updates a tagger makes from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treetune.corpus.sentence import Sentence
+from treetune.corpus.tags import Tagged, Tags
+from treetune.errors import ConfigError, DataError
+from treetune.models.learners import FACTORED_MIRA, MIRA, PERCEPTRON, check_learner, learner_settings, learner_to_go_on
+from treetune.models.sequence import _kernels as kernels
+from treetune.models.sequence.grammar import TaggerGrammar, encode_tags, encode_words
+from treetune.models.sequence.practice import TaggerPractice
+from treetune.models.sequence.search import Task, check_memory, count_states, make_space
+from treetune.models.sequence.tagger import Tagger
+from treetune.weights.store import FrozenWeights, LiveWeights, make_margins
+
+RULES = {PERCEPTRON: kernels.PERCEPTRON, MIRA: kernels.MIRA}
+DEFAULT_LEARNER = PERCEPTRON
+DEFAULT_CLIP = 0.1
+
+
+def check_learning(
+    *,
+    learner: str | None = None,
+    update: str | None = None,
+    k: int = 5,
+    clip: float | None = None,
+    cost_augmented: bool = False,
+) -> None:
+    """Raise ConfigError for what a tagger cannot learn by."""
+    check_learner(learner, k=k, clip=clip)
+    if learner == FACTORED_MIRA:
+        raise ConfigError(f"the learner factored-mira is for graph parsers; taggers know {', '.join(RULES)}")
+    if cost_augmented:
+        raise ConfigError("cost-augmented search is for graph parsers; the model is a tagger")
+    if update is not None:
+        raise ConfigError(f"update {update!r} is for transition parsers; a tagger learns from whole sentences")
+
+
+def check_gold(examples: Sequence[Tagged], columns: Sequence[str]) -> None:
+    """Raise DataError unless every sentence has a tag for each word."""
+    for number, example in enumerate(examples, start=1):
+        where = f"sentence {number} of the training data"
+        if not isinstance(example.gold, Tags):
+            raise DataError(
+                f"{where}: expected gold tags, found {type(example.gold).__name__}; "
+                "make tagged sentences with treetune.corpus.tags.tagged"
+            )
+        words, found = len(example.sentence), len(example.gold)
+        if words != found:
+            raise DataError(f"{where} has {words} words, but {found} tags")
+        if not example.gold.is_complete:
+            raise DataError(f"{where} has a word without {' or '.join(columns)}; a tagger learns from complete tags")
+
+
+class TaggerLearner:
+    """Live weights of a tagger, and one pass over any part of its sentences at a time.
+
+    The "perceptron" takes a step of one from the best tags to the gold ones, where they differ. "mira" takes the
+    smallest step, at most `clip`, after which gold leads each of the `k` best by the number of its wrong tags.
+    """
+
+    def __init__(
+        self,
+        tagger: Tagger,
+        treebank: Sequence[Tagged],
+        *,
+        learner: str | None = None,
+        update: str | None = None,
+        k: int = 5,
+        clip: float | None = None,
+        cost_augmented: bool = False,
+        go_on: bool = False,
+    ) -> None:
+        check_learning(learner=learner, update=update, k=k, clip=clip, cost_augmented=cost_augmented)
+        if go_on:
+            learner, clip = learner_to_go_on(learner, clip, tagger.learned_by)
+        self.tagger = tagger
+        self.learner = learner or DEFAULT_LEARNER
+        self.clip = DEFAULT_CLIP if clip is None else clip
+        self.k = k if self.learner == MIRA else 1
+        check_gold(treebank, tagger.columns)
+        sentences, gold = [item.sentence for item in treebank], [item.gold for item in treebank]
+        if go_on:
+            self.grammar = _to_go_on(tagger.grammar, sentences, gold)
+            self.live = LiveWeights.thaw(tagger.weights)
+        else:
+            if not any(len(sentence) for sentence in sentences):
+                raise DataError("the training data has no words; expected at least one sentence with tags")
+            self.grammar = TaggerGrammar.learn(sentences, gold, tagger.config)
+            self.live = LiveWeights(len(self.grammar.tags))
+        self._sentences, _ = self.grammar.encode(sentences)
+        boundary = self.grammar.tags.boundary
+        numbers = encode_tags(self.grammar.tags, gold)
+        self._gold = np.array([tag for tags in numbers for tag in (boundary, *tags)], np.int32)
+        self._make_space()
+
+    def _make_space(self) -> None:
+        task, sets = self.task(), self.grammar.sets
+        states = count_states(sets, self._sentences, second_order=task.second_order)
+        check_memory(states, k=self.k, allowed=self.tagger.config.max_memory)
+        self._space = make_space(task, sets, self._sentences, k=self.k, states=states)
+        longest = int(np.diff(self._sentences.offsets).max(initial=1))
+        # All features of gold and its rivals; those with a gold context and each rival's own are two of a rival.
+        self._room = (2 * self.k + 1) * longest * len(task.templates.seeds)
+        self._margins = make_margins(self._room, self.k)
+        self._update = kernels.Update(
+            features=np.empty(self._room, np.uint64),
+            outputs=np.empty(self._room, np.uint16),
+            deltas=np.empty(self._room, np.float32),
+            counters=np.zeros(2, np.int64),
+        )
+
+    def task(self) -> Task:
+        """Return what a search with the weights as they are needs to know."""
+        second_order = self.tagger.config.order == 2
+        return Task(self.grammar.templates, self.live.store, len(self.grammar.tags), second_order)
+
+    def __len__(self) -> int:
+        """Return the number of sentences."""
+        return len(self._sentences.offsets) - 1
+
+    def words(self, order: NDArray[np.int64]) -> int:
+        """Return the number of words in sentences `order`."""
+        return int((self._sentences.offsets[order + 1] - self._sentences.offsets[order] - 1).sum())
+
+    def settings(self) -> dict[str, Any]:
+        """Return how it learns."""
+        return learner_settings(self.learner, k=self.k, clip=self.clip)
+
+    def learn(self, order: NDArray[np.int64]) -> int:
+        """Learn from the sentences numbered `order`, one after the other; return how many led to an update."""
+        done = updated = 0
+        while done < len(order):
+            task = self.task()
+            made, changed = kernels.train_range(
+                self._space, task.templates, task.store, self.live.averages, self.grammar.sets, self._sentences,
+                self._gold, task.second_order, RULES[self.learner], self.k, self.clip, self.grammar.tags.boundary,
+                order, done, len(order), self._margins, self._update,
+            )  # fmt: skip
+            done += made
+            updated += changed
+            if done < len(order):
+                self.live.grow(self._room)
+            while not kernels.finish_update(self.live.store, self.live.averages, self._update):
+                self.live.grow(self._room)
+        return updated
+
+    @property
+    def largest_step(self) -> float:
+        """The largest step along one difference; weights are of that order of size."""
+        return 1.0 if self.learner == PERCEPTRON else self.clip
+
+    def practice(self, sentences: Sequence[Sentence]) -> TaggerPractice:
+        """Return lists of candidates for sentences without gold tags, under the weights as they move."""
+        return TaggerPractice(self, sentences)
+
+    def step(self) -> None:
+        """Count one example as seen."""
+        self.live.step()
+
+    def restart_average(self) -> None:
+        """Average from here on only."""
+        self.live.restart_average()
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Return all that `restore` needs to go on from here."""
+        return self.live.tensors()
+
+    def restore(self, tensors: dict[str, NDArray[Any]]) -> None:
+        """Go on from where `tensors` was taken."""
+        self.live.restore(tensors)
+
+    def snapshot(self) -> FrozenWeights:
+        """Return the averaged weights as they are now."""
+        return self.live.freeze(prune_share=self.tagger.config.prune)
+
+    def install(self, model: Tagger, weights: FrozenWeights) -> None:
+        """Let a tagger predict with the weights of a snapshot."""
+        learned_by = learner_settings(self.learner, k=self.k, clip=self.clip)
+        model.fit(self.grammar, weights.share(), learned_by=learned_by)
+
+
+def _to_go_on(grammar: TaggerGrammar, sentences: Sequence[Sentence], gold: Sequence[Tags]) -> TaggerGrammar:
+    """Return the grammar of a trained tagger, in which words may also have the tags that they have here.
+
+    Raises DataError for a tag that the tagger does not know: it has no weights for it and cannot get any.
+    """
+    known = set(grammar.tags.names)
+    for number, tags in enumerate(gold, start=1):
+        for value in tags.values[1:]:
+            if value not in known:
+                raise DataError(
+                    f"sentence {number} of the training data has the tag {value!r}, which the model has never seen; "
+                    f"it knows {', '.join(grammar.tags.names)}; train a new model to learn others"
+                )
+    words, numbers = encode_words(grammar.encoder, sentences), encode_tags(grammar.tags, gold)
+    lexicon = grammar.lexicon.extended(words, numbers)
+    return TaggerGrammar(grammar.encoder, grammar.tags, lexicon, grammar.template_set)

@@ -1,0 +1,158 @@
+"""Which tags a word may have: those it was seen with if it is frequent, those of rare words if it is not."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treetune.corpus.tags import SEPARATOR, Tags
+from treetune.errors import DataError
+from treetune.features.encoding import FIRST_ID, ROOT_ID
+from treetune.models.sequence import _kernels as kernels
+
+
+@dataclass(frozen=True)
+class TagTable:
+    """The tags a model can give, as numbers in the order of their names; the boundary comes after the last."""
+
+    names: tuple[str, ...]
+
+    @classmethod
+    def learn(cls, gold: Iterable[Tags]) -> TagTable:
+        """Collect the tags of complete gold."""
+        return cls(tuple(sorted({value for tags in gold for value in tags.values[1:]})))
+
+    def __len__(self) -> int:
+        """Return the number of tags."""
+        return len(self.names)
+
+    @property
+    def boundary(self) -> int:
+        """The number that stands for the places before the first word."""
+        return len(self.names)
+
+    def ids(self) -> dict[str, int]:
+        """Return the number of each tag."""
+        return {name: number for number, name in enumerate(self.names)}
+
+    def matching(self, value: str) -> list[int]:
+        """Return the tags that have all known parts of a value; of ``"NOUN "`` all whose first part is NOUN."""
+        wanted = value.split(SEPARATOR)
+        found = []
+        for number, name in enumerate(self.names):
+            parts = name.split(SEPARATOR)
+            if len(parts) == len(wanted) and all(w in ("", p) for w, p in zip(wanted, parts, strict=True)):
+                found.append(number)
+        return found
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """Sets of tags, and the set of each word by its number in the encoder's column of words.
+
+    Sets are sorted tuples; the first three are those of the boundary, of all tags, and of words that are rare.
+    """
+
+    sets: tuple[tuple[int, ...], ...]
+    of_word: NDArray[np.int32]
+
+    @classmethod
+    def learn(
+        cls, words: Sequence[Sequence[int]], tags: Sequence[Sequence[int]], *, size: int, boundary: int, least: int
+    ) -> Lexicon:
+        """Collect the tags of each word that is seen `least` times or more; 0 allows all tags to all words.
+
+        Args:
+            words: The numbers of the words of each sentence.
+            tags: The numbers of their tags.
+            size: One more than the largest number of a word.
+            boundary: The number of tags.
+            least: How often a word must be seen for its tags to be all there are.
+        """
+        seen: dict[int, Counter[int]] = defaultdict(Counter)
+        for numbers, values in zip(words, tags, strict=True):
+            for word, tag in zip(numbers, values, strict=True):
+                seen[word][tag] += 1
+        everything = tuple(range(boundary))
+        known = {word for word, counts in seen.items() if word >= FIRST_ID and 0 < least <= counts.total()}
+        rare = {tag for word, counts in seen.items() if word not in known for tag in counts}
+        # With too little data to know, an unseen word may be anything.
+        is_known = bool(rare) and least > 0
+        sets = [(boundary,), everything, tuple(sorted(rare)) if is_known else everything]
+        of_word = np.full(size, kernels.OPEN, np.int32)
+        numbers_of = {tags_of: number for number, tags_of in enumerate(sets)}
+        for word in sorted(known):
+            choice = tuple(sorted(seen[word]))
+            if choice not in numbers_of:
+                numbers_of[choice] = len(sets)
+                sets.append(choice)
+            of_word[word] = numbers_of[choice]
+        of_word[ROOT_ID] = kernels.BOUNDARY
+        return cls(tuple(sets), of_word)
+
+    def extended(self, words: Sequence[Sequence[int]], tags: Sequence[Sequence[int]]) -> Lexicon:
+        """Return a lexicon in which words may also have the tags they have here."""
+        more: dict[int, set[int]] = defaultdict(set)
+        of_rare: set[int] = set()
+        for numbers, values in zip(words, tags, strict=True):
+            for word, tag in zip(numbers, values, strict=True):
+                if tag not in self.sets[self.of_word[word]]:
+                    (of_rare if self.of_word[word] == kernels.OPEN else more[word]).add(tag)
+        sets, of_word = list(self.sets), self.of_word.copy()
+        sets[kernels.OPEN] = tuple(sorted({*sets[kernels.OPEN], *of_rare}))
+        for word, extra in sorted(more.items()):
+            of_word[word] = len(sets)
+            sets.append(tuple(sorted({*self.sets[self.of_word[word]], *extra})))
+        return Lexicon(tuple(sets), of_word)
+
+    def compiled(self, more: Sequence[tuple[int, ...]] = ()) -> kernels.Sets:
+        """Return the sets as the kernels read them; `more` come after those of the lexicon."""
+        every = (*self.sets, *more)
+        starts = np.zeros(len(every) + 1, np.int32)
+        np.cumsum([len(tags) for tags in every], out=starts[1:])
+        return kernels.Sets(starts, np.array([tag for tags in every for tag in tags], np.int32))
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return what rebuilds the lexicon: what JSON can hold, and arrays."""
+        return {"sets": [list(tags) for tags in self.sets]}, {"of_word": self.of_word}
+
+    @classmethod
+    def from_state(cls, config: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> Lexicon:
+        """Rebuild a lexicon from `state()`."""
+        return cls(tuple(tuple(tags) for tags in config["sets"]), tensors["of_word"].astype(np.int32, copy=False))
+
+
+def fixed_sets(
+    constraints: Sequence[Tags], token_sets: NDArray[np.int32], lexicon: Lexicon, table: TagTable
+) -> tuple[NDArray[np.int32], list[tuple[int, ...]]]:
+    """Return the set of each token where some tags are fixed, and the sets that the lexicon does not have.
+
+    Of the tags that have all that is fixed for a word, those that the word may have, if there are any.
+    """
+    sets, more = token_sets.copy(), list[tuple[int, ...]]()
+    numbers: dict[tuple[int, ...], int] = {}
+    matching: dict[str, list[int]] = {}
+    place = 0
+    for number, tags in enumerate(constraints, start=1):
+        for word, value in enumerate(tags.values):
+            if word and value:
+                if value not in matching:
+                    matching[value] = table.matching(value)
+                if not matching[value]:
+                    raise DataError(
+                        f"sentence {number}: the fixed tag {value!r} of word {word} is none of the model's; "
+                        f"known: {', '.join(table.names)}"
+                    )
+                allowed = set(lexicon.sets[token_sets[place]])
+                choice = tuple(tag for tag in matching[value] if tag in allowed) or tuple(matching[value])
+                if choice not in numbers:
+                    numbers[choice] = len(lexicon.sets) + len(more)
+                    more.append(choice)
+                sets[place] = numbers[choice]
+            place += 1
+    return sets, more

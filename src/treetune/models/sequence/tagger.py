@@ -1,0 +1,253 @@
+"""Linear-chain taggers of first and second order (Collins 2002; Crammer et al. 2006; Lafferty et al. 2001)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import cached_property
+from typing import Any, ClassVar, Self, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treetune.corpus.sentence import ROOT, Sentence
+from treetune.corpus.tags import TAG_COLUMNS, Tagged, Tags, part_of, write_column
+from treetune.errors import ConfigError, DataError, ModelError
+from treetune.evaluate.judges import Judge
+from treetune.evaluate.tagging import tag_judge
+from treetune.features.encoding import COLUMNS, normalise
+from treetune.models.base import Candidate, Learner
+from treetune.models.learners import LearningOptions
+from treetune.models.parsing import FeatureModel
+from treetune.models.sequence import _kernels as kernels
+from treetune.models.sequence.grammar import WORD, TaggerConfig, TaggerGrammar, templates_of
+from treetune.models.sequence.search import Found, Task, count_states, make_space, run
+from treetune.models.sequence.templates import compile_templates
+from treetune.weights.store import FrozenWeights
+
+
+class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
+    """Gives every word a tag, the best sequence of all under its weights.
+
+    Train it on `Tagged` sentences with `treetune.train`, or get a trained one from `treetune.load`. The options are
+    those of `TaggerConfig`.
+    """
+
+    kind: ClassVar[str] = "tagger"
+    noun: ClassVar[str] = "tagger"
+    search_options: ClassVar[tuple[str, ...]] = ("max_memory",)
+
+    def __init__(self, config: TaggerConfig | None = None, **options: Any) -> None:
+        for name in ("columns", "inputs"):
+            if isinstance(options.get(name), list):
+                options[name] = tuple(options[name])
+        super().__init__(config or TaggerConfig(), options)
+        # Mistakes in the templates show now, not after data was read.
+        compile_templates(templates_of(self.config), COLUMNS)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What the tagger gives."""
+        return self.config.columns
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags the tagger can give; of several columns the joint ones."""
+        return self.grammar.tags.names
+
+    @property
+    def judge(self) -> Judge:
+        """Tags are scored by accuracy, by column, and of words that were met in training and others."""
+        if not self.is_trained:
+            return tag_judge(self.columns)
+        known = set(self.grammar.encoder.values[WORD])
+        return tag_judge(self.columns, lambda form: normalise(form) in known)
+
+    @property
+    def is_guided(self) -> bool:
+        """A tagger does not look at trees."""
+        return False
+
+    def predict_batch(
+        self, sentences: Sequence[Sentence], *, threads: int = 1, constraints: Sequence[Tags] | None = None
+    ) -> list[Tags]:
+        """Return the best tags of each sentence; the same for any number of threads.
+
+        Tags of `constraints` that are not ``""`` stay, whatever the word was seen with; of joint ones a part can be
+        given alone (``"NOUN "``). Raises DataError for a tag that the model does not know.
+        """
+        found, offsets = self._search(sentences, constraints, k=1, exact=False, threads=threads)
+        values = self._names[found.tags[0]].tolist()
+        return [Tags(tuple(values[start:end])) for start, end in itertools.pairwise(offsets.tolist())]
+
+    def annotate(self, sentences: Sequence[Sentence], *, threads: int = 1) -> list[Sentence]:
+        """Return the sentences with the best tags in the tagger's columns."""
+        found, offsets = self._search(sentences, None, k=1, exact=False, threads=threads)
+        columns = [names[found.tags[0]].tolist() for names in self._parts]
+        plain = [number for number, name in enumerate(self.columns) if name in TAG_COLUMNS]
+        others = [number for number, name in enumerate(self.columns) if name not in TAG_COLUMNS]
+        annotated = []
+        for sentence, start, end in zip(sentences, offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+            changed: dict[str, Any] = {self.columns[number]: tuple(columns[number][start:end]) for number in plain}
+            new = replace(sentence, **changed)
+            for number in others:
+                new = write_column(new, self.columns[number], columns[number][start:end])
+            annotated.append(new)
+        return annotated
+
+    def k_best_batch(
+        self,
+        sentences: Sequence[Sentence],
+        k: int,
+        *,
+        threads: int = 1,
+        constraints: Sequence[Tags] | None = None,
+    ) -> list[list[Candidate[Tags]]]:
+        """Return the k-best list of each sentence, exact and distinct; the same for any number of threads."""
+        if k < 1:
+            raise ConfigError(f"k must be at least 1, found {k}")
+        found, offsets = self._search(sentences, constraints, k=k, exact=True, threads=threads)
+        return [
+            candidates(found, place, int(offsets[place]), int(offsets[place + 1]), self._names, self.weights.scale)
+            for place in range(len(sentences))
+        ]
+
+    def features(
+        self, sentence: Sentence, output: Tags | Candidate[Tags]
+    ) -> tuple[NDArray[np.uint64], NDArray[np.uint16]]:
+        """Return the (feature, tag) pairs of an output, word by word; the sum of their weights is its score."""
+        tags = output.output if isinstance(output, Candidate) else output
+        encoded, sets = self.grammar.encode([sentence])
+        return collect(self._task(), sets, encoded, self._numbers(sentence, tags), self.grammar.tags.boundary)
+
+    def score(self, sentence: Sentence, output: Tags | Candidate[Tags]) -> float:
+        """Return the exact score of an output under the averaged weights."""
+        tags = output.output if isinstance(output, Candidate) else output
+        self._numbers(sentence, tags)
+        found, _ = self._search([sentence], [tags], k=1, exact=True, threads=1)
+        return float(found.scores[0, 0]) / self.weights.scale
+
+    def check_learning(self, **options: Unpack[LearningOptions]) -> None:
+        """Raise ConfigError if `learner` would refuse these options."""
+        from treetune.models.sequence.learner import check_learning
+
+        check_learning(**options)
+
+    def learner(
+        self,
+        treebank: Sequence[Tagged],
+        *,
+        seed: int = 0,
+        go_on: bool = False,
+        **options: Unpack[LearningOptions],
+    ) -> Learner[Tags]:
+        """Return what learns from tagged sentences; nothing is drawn at random, so `seed` has no effect."""
+        from treetune.models.sequence.learner import TaggerLearner
+
+        return TaggerLearner(self, treebank, go_on=go_on, **options)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return (configuration, arrays): all that `from_state` needs."""
+        config, tensors = self.grammar.state()
+        options = asdict(self.config)
+        config |= {
+            "options": {name: list(value) if isinstance(value, tuple) else value for name, value in options.items()},
+            "learned_by": dict(self.learned_by),
+            "scale": self.weights.scale,
+        }
+        return config, {**tensors, **{f"weights.{name}": array for name, array in self.weights.tensors().items()}}
+
+    @classmethod
+    def from_state(cls, config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Self:
+        """Rebuild a trained tagger from `state()`."""
+        tagger = cls()
+        options: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in config["options"].items()
+        }
+        # The templates themselves are in the file, so a set that came from a user's file is not needed again.
+        tagger.config = TaggerConfig(**options)
+        grammar = TaggerGrammar.from_state(config, tensors)
+        own = {name.removeprefix("weights."): array for name, array in tensors.items() if name.startswith("weights.")}
+        weights = FrozenWeights.from_tensors(len(grammar.tags), config["scale"], own)
+        tagger.fit(grammar, weights, learned_by=config.get("learned_by", {}))
+        return tagger
+
+    def fit(
+        self, grammar: TaggerGrammar, weights: FrozenWeights, *, learned_by: Mapping[str, Any] | None = None
+    ) -> None:
+        """Take over what was learned; trainers call this."""
+        super().fit(grammar, weights, learned_by=learned_by)
+        for name in ("_names", "_parts"):
+            self.__dict__.pop(name, None)
+
+    @cached_property
+    def _names(self) -> NDArray[np.object_]:
+        """The tags by number; the last, the boundary's, stands at the root's place."""
+        return np.array([*self.tags, ROOT], np.object_)
+
+    @cached_property
+    def _parts(self) -> list[NDArray[np.object_]]:
+        """The parts of tags by number, column by column."""
+        return [
+            np.array([*[part_of(tag, number) for tag in self.tags], ROOT], np.object_)
+            for number in range(len(self.columns))
+        ]
+
+    def _task(self) -> Task:
+        grammar = self.grammar
+        return Task(grammar.templates, self.weights.store, len(grammar.tags), self.config.order == 2)
+
+    def _search(
+        self, sentences: Sequence[Sentence], constraints: Sequence[Tags] | None, *, k: int, exact: bool, threads: int
+    ) -> tuple[Found, NDArray[np.int64]]:
+        check_constraints(sentences, constraints)
+        encoded, sets = self.grammar.encode(sentences, constraints)
+        found = run(
+            self._task(), sets, encoded, k=k, exact=exact, threads=threads, max_memory=self.config.max_memory
+        )  # fmt: skip
+        return found, encoded.offsets
+
+    def _numbers(self, sentence: Sentence, tags: Tags) -> NDArray[np.int32]:
+        if len(tags) != len(sentence):
+            raise ModelError(f"expected tags of {len(sentence)} words, found {len(tags)}")
+        ids = self.grammar.tags.ids()
+        for value in tags.values[1:]:
+            if value not in ids:
+                raise ModelError(f"the tag {value!r} is none of the model's; known: {', '.join(self.tags)}")
+        return np.array([self.grammar.tags.boundary, *[ids[value] for value in tags.values[1:]]], np.int32)
+
+
+def check_constraints(sentences: Sequence[Sentence], constraints: Sequence[Tags] | None) -> None:
+    """Raise DataError unless there are tags for each sentence, as many as it has words."""
+    if constraints is None:
+        return
+    if len(constraints) != len(sentences):
+        raise DataError(f"expected {len(sentences)} constraints, one a sentence, found {len(constraints)}")
+    for number, (sentence, tags) in enumerate(zip(sentences, constraints, strict=True), start=1):
+        if len(tags) != len(sentence):
+            raise DataError(f"sentence {number}: expected fixed tags of {len(sentence)} words, found {len(tags)}")
+
+
+def candidates(
+    found: Found, place: int, start: int, end: int, names: NDArray[np.object_], scale: float
+) -> list[Candidate[Tags]]:
+    """Return the k-best list of one sentence; scores are divided by `scale`."""
+    return [
+        Candidate(Tags(tuple(names[found.tags[rank, start:end]])), float(found.scores[place, rank]) / scale)
+        for rank in range(int(found.counts[place]))
+    ]
+
+
+def collect(
+    task: Task, sets: kernels.Sets, sentences: kernels.Sentences, tags: NDArray[np.int32], boundary: int
+) -> tuple[NDArray[np.uint64], NDArray[np.uint16]]:
+    """Return the (feature, tag) pairs of tags of the only sentence."""
+    states = count_states(sets, sentences, second_order=False)
+    space = make_space(task, sets, sentences, k=1, states=states)
+    size = (len(tags) - 1) * len(task.templates.seeds)
+    features, outputs = np.empty(size, np.uint64), np.empty(size, np.uint16)
+    kernels.collect_features(
+        space, task.templates, sentences.columns, 0, len(tags) - 1, tags, boundary, features, outputs
+    )
+    return features, outputs
