@@ -132,3 +132,45 @@ def test_one_of_the_files_may_be_stdin(gold: Path, wrong: Path) -> None:
     result = run("evaluate", "-", "-", stdin=PLAIN)
     assert result.code == 2
     assert result.err == "error: only one of GOLD, PRED and OTHER can be read from stdin\n"
+
+
+GOLD_TEXT = """\
+1\tab\t_\tNOUN\tNN\t_\t2\tnmod:poss\t_\t_
+2\tc\t_\tVERB\tVB\t_\t0\troot\t_\t_
+
+"""
+OWN_TOKENS = """\
+1\ta\t_\tNOUN\tNN\t_\t3\tnmod\t_\t_
+2\tb\t_\tNOUN\tNN\t_\t1\tdep\t_\t_
+3\tc\t_\tVERB\tVB\t_\t0\troot\t_\t_
+
+"""
+
+
+def test_a_system_with_tokens_of_its_own_is_scored_by_f1(tmp_path: Path) -> None:
+    gold, own = tmp_path / "gold.conllu", tmp_path / "own.conllu"
+    gold.write_text(GOLD_TEXT)
+    own.write_text(OWN_TOKENS)
+    result = run("evaluate", gold, own)
+    lines = [line.split() for line in result.out.splitlines()]
+    assert lines[0] == [f"*|tokens:own|punct:yes|subtypes:yes|sents:1|v:{treetune.__version__}"]
+    assert [line[:2] for line in lines[3:]] == [
+        *(["Tokens", "40.00"], ["Sentences", "100.00"], ["Words", "40.00"], ["UPOS", "40.00"], ["XPOS", "40.00"]),
+        *(["UAS", "40.00"], ["LAS", "40.00"], ["CLAS", "40.00"]),
+    ]
+    content = json.loads(run("evaluate", gold, own, "--json").out)["predicted"]
+    assert content["scores"]["LAS"] == pytest.approx(0.4)
+    assert content["counts"]["Words"] == {"gold": 2, "predicted": 3, "right": 1}
+
+
+def test_two_systems_of_which_one_has_other_tokens_stand_side_by_side(tmp_path: Path) -> None:
+    gold, own = tmp_path / "gold.conllu", tmp_path / "own.conllu"
+    gold.write_text(GOLD_TEXT)
+    own.write_text(OWN_TOKENS)
+    result = run("evaluate", gold, gold, own)
+    assert next(line for line in result.out.splitlines() if line.startswith("LAS")).split()[1:3] == ["100.00", "40.00"]
+    assert "F1 of PREDICTED  F1 of OTHER" in result.out
+    assert set(json.loads(run("evaluate", gold, own, gold, "--json").out)) == {"predicted", "other"}
+    refused = run("evaluate", gold, own, "--by-label")
+    assert refused.code == 2
+    assert "--by-label needs the tokens of GOLD, and a system has others; leave it out" in refused.err

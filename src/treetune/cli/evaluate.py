@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -11,8 +12,15 @@ from treetune.corpus.files import STANDARD_STREAM, display_name
 from treetune.corpus.sentence import Example
 from treetune.corpus.treebank import read_trees
 from treetune.errors import ConfigError, DataError
+from treetune.evaluate.alignment import TextScores, evaluate_text
 from treetune.evaluate.comparison import compare
-from treetune.evaluate.report import format_comparison, format_labels, format_lengths, format_scores
+from treetune.evaluate.report import (
+    format_comparison,
+    format_labels,
+    format_lengths,
+    format_scores,
+    format_text_scores,
+)
 from treetune.evaluate.scores import Scores
 from treetune.evaluate.scores import evaluate as score
 
@@ -29,13 +37,19 @@ def evaluate(
     by_length: Annotated[bool, typer.Option("--by-length", help="Add a table of arc lengths.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
 ) -> None:
-    """Score predicted trees against gold ones; with OTHER, test whether two systems differ."""
+    """Score predicted trees against gold ones; with OTHER, test whether two systems differ.
+
+    A system that found tokens of its own in the same text is scored by F1, as the official UD scorer does.
+    """
     paths = [path for path in (predicted, other) if path is not None]
     if [gold, *paths].count(STANDARD_STREAM) > 1:
         raise ConfigError("only one of GOLD, PRED and OTHER can be read from stdin")
     examples = _read_gold(gold)
-    scored = (_score(examples, path, punct=punct, subtypes=subtypes) for path in paths)
-    systems = dict(zip(("predicted", "other"), scored, strict=False))
+    scored = [_score(examples, path, punct=punct, subtypes=subtypes) for path in paths]
+    if any(isinstance(scores, TextScores) for scores in scored):
+        _write_text_scores(examples, scored, paths, by_label=by_label, by_length=by_length, json=json)
+        return
+    systems = dict(zip(("predicted", "other"), cast(list[Scores], scored), strict=False))
     if json:
         write_json(_content(systems, by_label=by_label, by_length=by_length))
     else:
@@ -49,13 +63,42 @@ def _read_gold(path: str) -> list[Example]:
     return examples
 
 
-def _score(gold: list[Example], path: str, *, punct: bool, subtypes: bool) -> Scores:
+def _score(gold: list[Example], path: str, *, punct: bool, subtypes: bool) -> Scores | TextScores:
+    predicted = list(read_trees(path))
     try:
-        return score(gold, read_trees(path), punct=punct, subtypes=subtypes)
+        return score(gold, predicted, punct=punct, subtypes=subtypes)
     except DataError as error:
-        if error.path is not None:
-            raise
-        raise DataError(error.problem, path=display_name(path)) from error
+        try:
+            return evaluate_text(gold, predicted, punct=punct, subtypes=subtypes)
+        except DataError:
+            # Not the same text either: what was found first says more.
+            raise DataError(error.problem, path=display_name(path)) from error
+
+
+def _write_text_scores(
+    gold: list[Example],
+    scored: Sequence[Scores | TextScores],
+    paths: list[str],
+    *,
+    by_label: bool,
+    by_length: bool,
+    json: bool,
+) -> None:
+    """Write the scores of systems of which one at least has tokens of its own: all as F1, side by side."""
+    for flag, wanted in (("--by-label", by_label), ("--by-length", by_length)):
+        if wanted:
+            raise ConfigError(f"{flag} needs the tokens of GOLD, and a system has others; leave it out")
+    texts = [
+        scores
+        if isinstance(scores, TextScores)
+        else evaluate_text(gold, read_trees(path), punct=scores.punct, subtypes=scores.subtypes)
+        for scores, path in zip(scored, paths, strict=True)
+    ]
+    names = ("predicted", "other")
+    if json:
+        write_json({name: scores.to_dict() for name, scores in zip(names, texts, strict=False)})
+    else:
+        write(format_text_scores(dict(zip(names, texts, strict=False))))
 
 
 def _content(systems: dict[str, Scores], *, by_label: bool, by_length: bool) -> dict[str, Any]:

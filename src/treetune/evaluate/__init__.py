@@ -1,16 +1,24 @@
 """Gold and predicted trees to counts, scores and significance; never a model.
 
 `counts` makes integers of one sentence, `metrics` ratios of their sums, `scores` the whole of a corpus,
-`breakdown` precision and recall by label and length, `entities` the scores of spans, `significance` and
-`comparison` two systems side by side, `report` plain-text tables.
+`breakdown` precision and recall by label and length, `entities` the scores of spans, `alignment` systems with
+tokens of their own, `significance` and `comparison` two systems side by side, `report` plain-text tables.
 """
 
+from treetune.evaluate.alignment import TextScores, evaluate_text
 from treetune.evaluate.breakdown import LENGTHS, Tally
 from treetune.evaluate.comparison import Comparison, compare
 from treetune.evaluate.counts import Counts, attachment_counts, is_punctuation, punctuation, strip_subtype
 from treetune.evaluate.entities import ENTITY_METRICS, EntityCounts, EntityScores, entity_counts, evaluate_entities
 from treetune.evaluate.metrics import METRICS, Metric
-from treetune.evaluate.report import format_comparison, format_labels, format_lengths, format_scores, format_types
+from treetune.evaluate.report import (
+    format_comparison,
+    format_labels,
+    format_lengths,
+    format_scores,
+    format_text_scores,
+    format_types,
+)
 from treetune.evaluate.scores import Scores, evaluate
 from treetune.evaluate.significance import (
     Interval,
@@ -36,16 +44,19 @@ __all__ = [
     "PairedBootstrap",
     "Scores",
     "Tally",
+    "TextScores",
     "attachment_counts",
     "bootstrap_interval",
     "compare",
     "entity_counts",
     "evaluate",
     "evaluate_entities",
+    "evaluate_text",
     "format_comparison",
     "format_labels",
     "format_lengths",
     "format_scores",
+    "format_text_scores",
     "format_types",
     "is_punctuation",
     "mcnemar",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from treetune.evaluate.alignment import TEXT_METRICS, TextScores
 from treetune.evaluate.base import AnyScores
 from treetune.evaluate.breakdown import Tally
 from treetune.evaluate.comparison import Comparison, compare
@@ -18,6 +19,17 @@ def format_scores(scores: AnyScores) -> str:
     words = sum(counts.words for counts in scores.per_sentence)
     head = f"{scores.signature('*')}  ({words} words counted)"
     return "\n".join([head, format_table(("metric", "score", "what it is"), rows, left=(0, 2))])
+
+
+def format_text_scores(systems: Mapping[str, TextScores]) -> str:
+    """Return a table of the F1 of each metric, a column a system, under their common signature."""
+    scores = next(iter(systems.values()))
+    rows = [
+        (name, *(percent(system[name]) for system in systems.values()), title) for name, title in TEXT_METRICS.items()
+    ]
+    columns = ["F1"] if len(systems) == 1 else [f"F1 of {name.upper()}" for name in systems]
+    table = format_table(("metric", *columns, "what it is"), rows, left=(0, len(columns) + 1))
+    return "\n".join([scores.signature("*"), table])
 
 
 def format_labels(scores: Scores, *, limit: int | None = None) -> str:
