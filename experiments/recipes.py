@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -12,6 +12,7 @@ from typing import Any, cast
 import treetune
 from corpora import Data
 from supervision import keep
+from targeting import best_of_lists
 from treetune import Objective
 from treetune.build import make_parser
 from treetune.learning.jackknife import TrainOptions
@@ -35,8 +36,9 @@ def loss_of(settings: Mapping[str, Any]) -> Loss[Any, Any]:
 class Extra:
     """An objective besides the treebank.
 
-    `file` is one of the corpus (of `others` or `train`), of whose trees `known` is told (see `supervision`). `loss` is
-    a name and options as in experiment files, `options` are those of `treetune.Objective`.
+    `file` is one of the corpus (of `others` or `train`), of whose trees `known` is told (see `supervision`); a loss
+    over word orders is told the orders beside it, and no tree. `loss` is a name and options as in experiment files,
+    `options` are those of `treetune.Objective`.
     """
 
     file: str
@@ -46,10 +48,14 @@ class Extra:
 
     def make(self, data: Data) -> Objective:
         """Return the objective."""
+        loss = loss_of(self.loss)
         examples = data.others.get(self.file, data.train)
-        return Objective(
-            keep(examples, self.known), loss_of(self.loss), name=f"{self.loss['name']} on {self.file}", **self.options
+        items: list[Any] = (
+            [(example.sentence, order) for example, order in zip(examples, data.orders[self.file], strict=True)]
+            if loss.reads == "orders"
+            else keep(examples, self.known)
         )
+        return Objective(items, loss, name=f"{self.loss['name']} on {self.file}", **self.options)
 
 
 @dataclass(frozen=True)
@@ -59,7 +65,8 @@ class Recipe:
     `parser` is a name of `treetune.build.PARSERS`, `options` are those of its class, `learning` those of
     `treetune.train`. With a `guide` the parser sees the trees of another one; for the training data they are
     made by jackknifing with `folds` parts. `extras` are objectives besides the treebank, `passes` how often as many
-    epochs as usual are made.
+    epochs as usual are made. `targeted` is an objective for targeted self-training instead (see `targeting`): its k is
+    how many trees to choose from.
     """
 
     parser: str
@@ -69,6 +76,7 @@ class Recipe:
     folds: int = 10
     extras: tuple[Extra, ...] = ()
     passes: int = 1
+    targeted: Extra | None = None
 
     def settings(self) -> dict[str, Any]:
         """Return all of it; what came later is left out where it has no part, so that older runs are recognised."""
@@ -77,6 +85,8 @@ class Recipe:
             del found["extras"]
         if self.passes == 1:
             del found["passes"]
+        if self.targeted is None:
+            del found["targeted"]
         if self.guide is not None:
             found["guide"] = self.guide.settings()
         return found
@@ -112,9 +122,13 @@ class Training:
         if recipe.guide is not None:
             return self._train_guided(recipe, recipe.guide, data, options=options, epochs=epochs, seed=seed)
         parser = recipe.make(options)
+        treebank = data.train
+        if recipe.targeted is not None:
+            first = self.train(replace(recipe, targeted=None), data, options=options, epochs=epochs, seed=seed)
+            treebank = [*treebank, *best_of_lists(first, recipe.targeted.make(data))]
         reports = treetune.train(
             parser,
-            data.train,
+            treebank,
             objectives=[extra.make(data) for extra in recipe.extras],
             dev=data.dev,
             epochs=epochs * recipe.passes,
