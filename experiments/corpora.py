@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,10 @@ class Data:
     others: dict[str, list[Example]] = field(default_factory=dict)
     orders: dict[str, list[WordOrder]] = field(default_factory=dict)
 
+    def ordered(self, name: str) -> Iterator[tuple[Example, WordOrder]]:
+        """Yield the examples of one of the `others` with their word orders."""
+        return zip(self.others[name], self.orders[name], strict=True)
+
 
 @dataclass(frozen=True)
 class Corpus:
@@ -46,7 +50,7 @@ class Corpus:
     A name such as ``reorder/en-ja-test`` is that of a file in another folder.
 
     Without `dev` the last epoch counts. `others` are files for objectives besides the treebank. `most` is how many
-    sentences of the training files are used, None is all.
+    sentences of the training files are used, None is all; those in another folder are used whole.
     """
 
     name: str
@@ -80,11 +84,13 @@ class Corpus:
             found = read_orders(beside, beside=False) if beside.is_file() else iter(())
             return [item.order for item in itertools.islice(found, limit)]
 
-        train = self.most if limits.train is None else limits.train
+        def most(name: str) -> int | None:
+            return limits.train if limits.train is not None or "/" in name else self.most
+
         found = {name: orders(name, limits.test) for name in self.tests}
         found |= {name: orders(name, limits.train) for name in self.others}
         return Data(
-            train=[example for name in self.train for example in part(name, train)],
+            train=[example for name in self.train for example in part(name, most(name))],
             dev=[] if self.dev is None else part(self.dev, limits.dev),
             tests={name: part(name, limits.test) for name in self.tests},
             others={name: part(name, limits.train) for name in self.others},

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import treetune
 from corpora import Data
+from many_orders import MANY, ManyOrders, merged
 from supervision import keep
 from targeting import best_of_lists
 from treetune import Objective
@@ -27,6 +28,8 @@ HERE = Path(__file__).resolve().parent
 def loss_of(settings: Mapping[str, Any]) -> Loss[Any, Any]:
     """Return the loss of a name and options; in commands, {here} stands for the folder of this file."""
     options = {name: value for name, value in settings.items() if name != "name"}
+    if settings["name"] == MANY:
+        return ManyOrders(**options)
     if "command" in options:
         options["command"] = [word.format(here=HERE, python=sys.executable) for word in options["command"]]
     return make_loss(settings["name"], **options)
@@ -49,13 +52,14 @@ class Extra:
     def make(self, data: Data) -> Objective:
         """Return the objective."""
         loss = loss_of(self.loss)
-        examples = data.others.get(self.file, data.train)
-        items: list[Any] = (
-            [(example.sentence, order) for example, order in zip(examples, data.orders[self.file], strict=True)]
-            if loss.reads == "orders"
-            else keep(examples, self.known)
-        )
-        return Objective(items, loss, name=f"{self.loss['name']} on {self.file}", **self.options)
+        return Objective(self._items(data), loss, name=f"{self.loss['name']} on {self.file}", **self.options)
+
+    def _items(self, data: Data) -> list[Any]:
+        if self.loss["name"] == MANY:
+            return merged({file: list(data.ordered(file)) for file in self.loss["rules"]})
+        if self.loss["name"] == "reordering":
+            return [(example.sentence, order) for example, order in data.ordered(self.file)]
+        return list(keep(data.others.get(self.file, data.train), self.known))
 
 
 @dataclass(frozen=True)
