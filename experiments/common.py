@@ -93,7 +93,7 @@ class Session:
 
     def data(self, corpus: Corpus) -> Data:
         """Return the examples of a corpus, read once."""
-        key = (corpus.name, corpus.train, corpus.most)
+        key = (corpus.name, corpus.train, corpus.most, corpus.tests, corpus.others)
         if key not in self._data:
             self._data[key] = corpus.read(self.folder, self.limits)
         return self._data[key]

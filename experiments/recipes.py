@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 import treetune
 from corpora import Data
+from many_orders import MANY, ManyOrders, merged
 from supervision import keep
+from targeting import best_of_lists
 from treetune import Objective
 from treetune.build import make_parser
 from treetune.learning.jackknife import TrainOptions
@@ -26,6 +28,8 @@ HERE = Path(__file__).resolve().parent
 def loss_of(settings: Mapping[str, Any]) -> Loss[Any, Any]:
     """Return the loss of a name and options; in commands, {here} stands for the folder of this file."""
     options = {name: value for name, value in settings.items() if name != "name"}
+    if settings["name"] == MANY:
+        return ManyOrders(**options)
     if "command" in options:
         options["command"] = [word.format(here=HERE, python=sys.executable) for word in options["command"]]
     return make_loss(settings["name"], **options)
@@ -35,8 +39,9 @@ def loss_of(settings: Mapping[str, Any]) -> Loss[Any, Any]:
 class Extra:
     """An objective besides the treebank.
 
-    `file` is one of the corpus (of `others` or `train`), of whose trees `known` is told (see `supervision`). `loss` is
-    a name and options as in experiment files, `options` are those of `treetune.Objective`.
+    `file` is one of the corpus (of `others` or `train`), of whose trees `known` is told (see `supervision`); a loss
+    over word orders is told the orders beside it, and no tree. `loss` is a name and options as in experiment files,
+    `options` are those of `treetune.Objective`.
     """
 
     file: str
@@ -46,10 +51,15 @@ class Extra:
 
     def make(self, data: Data) -> Objective:
         """Return the objective."""
-        examples = data.others.get(self.file, data.train)
-        return Objective(
-            keep(examples, self.known), loss_of(self.loss), name=f"{self.loss['name']} on {self.file}", **self.options
-        )
+        loss = loss_of(self.loss)
+        return Objective(self._items(data), loss, name=f"{self.loss['name']} on {self.file}", **self.options)
+
+    def _items(self, data: Data) -> list[Any]:
+        if self.loss["name"] == MANY:
+            return merged({file: list(data.ordered(file)) for file in self.loss["rules"]})
+        if self.loss["name"] == "reordering":
+            return [(example.sentence, order) for example, order in data.ordered(self.file)]
+        return list(keep(data.others.get(self.file, data.train), self.known))
 
 
 @dataclass(frozen=True)
@@ -59,7 +69,8 @@ class Recipe:
     `parser` is a name of `treetune.build.PARSERS`, `options` are those of its class, `learning` those of
     `treetune.train`. With a `guide` the parser sees the trees of another one; for the training data they are
     made by jackknifing with `folds` parts. `extras` are objectives besides the treebank, `passes` how often as many
-    epochs as usual are made.
+    epochs as usual are made. `targeted` is an objective for targeted self-training instead (see `targeting`): its k is
+    how many trees to choose from.
     """
 
     parser: str
@@ -69,6 +80,7 @@ class Recipe:
     folds: int = 10
     extras: tuple[Extra, ...] = ()
     passes: int = 1
+    targeted: Extra | None = None
 
     def settings(self) -> dict[str, Any]:
         """Return all of it; what came later is left out where it has no part, so that older runs are recognised."""
@@ -77,6 +89,8 @@ class Recipe:
             del found["extras"]
         if self.passes == 1:
             del found["passes"]
+        if self.targeted is None:
+            del found["targeted"]
         if self.guide is not None:
             found["guide"] = self.guide.settings()
         return found
@@ -112,9 +126,13 @@ class Training:
         if recipe.guide is not None:
             return self._train_guided(recipe, recipe.guide, data, options=options, epochs=epochs, seed=seed)
         parser = recipe.make(options)
+        treebank = data.train
+        if recipe.targeted is not None:
+            first = self.train(replace(recipe, targeted=None), data, options=options, epochs=epochs, seed=seed)
+            treebank = [*treebank, *best_of_lists(first, recipe.targeted.make(data))]
         reports = treetune.train(
             parser,
-            data.train,
+            treebank,
             objectives=[extra.make(data) for extra in recipe.extras],
             dev=data.dev,
             epochs=epochs * recipe.passes,

@@ -19,6 +19,7 @@ import outcomes
 from corpora import Corpus, Data, Limits
 from recipes import Recipe, Training, loss_of
 from treetune import Example
+from treetune.corpus.orders import WordOrder
 from treetune.corpus.projectivity import is_projective
 from treetune.evaluate import evaluate
 from treetune.models.base import Parser
@@ -50,6 +51,7 @@ class Row:
             "dev": self.corpus.dev,
             "tests": list(self.corpus.tests),
             "data": {name: _digest(path, path.stat().st_mtime_ns) for name, path in self.corpus.files(data).items()},
+            **self._orders(data),
         }
         if self.loss is not None:
             found["loss"] = dict(self.loss)
@@ -60,6 +62,17 @@ class Row:
         # As it will come back from a file, so that the two compare equal.
         stored: Record = json.loads(json.dumps(found))
         return stored
+
+    def _orders(self, data: Path) -> Record:
+        """Return the contents of word orders, if the row has to do with them."""
+        extras = (*self.recipe.extras, *((self.recipe.targeted,) if self.recipe.targeted else ()))
+        losses = [loss for loss in (self.loss, *(extra.loss for extra in extras)) if loss is not None]
+        if not any(loss["name"].startswith("reordering") for loss in losses):
+            return {}
+        paths = {name: path.with_suffix(".jsonl") for name, path in self.corpus.files(data).items()}
+        return {
+            "orders": {name: _digest(path, path.stat().st_mtime_ns) for name, path in paths.items() if path.is_file()}
+        }
 
 
 @cache
@@ -80,16 +93,20 @@ def run(row: Row, data: Data, *, epochs: int, seed: int) -> Record:
         "learner": training.learner,
         "epochs": training.epochs,
         **({"tallies": training.tallies} if training.tallies else {}),
-        "tests": {name: {**score(parser, gold), **costs(row, parser, gold)} for name, gold in data.tests.items()},
+        "tests": {
+            name: {**score(parser, gold), **costs(row, parser, gold, data.orders.get(name))}
+            for name, gold in data.tests.items()
+        },
     }
 
 
 def warm_up(row: Row, data: Data) -> None:
     """Train on next to nothing, so that no run is charged for compiling."""
     others = {name: examples[:_WARM_UP] for name, examples in data.others.items()}
-    little = replace(data, train=data.train[:_WARM_UP], dev=data.dev[:_WARM_UP], others=others)
+    orders = {name: found[:_WARM_UP] for name, found in data.orders.items()}
+    little = replace(data, train=data.train[:_WARM_UP], dev=data.dev[:_WARM_UP], others=others, orders=orders)
     extras = tuple(replace(extra, options={**extra.options, "start": 1}) for extra in row.recipe.extras)
-    recipe = replace(row.recipe, folds=2, extras=extras, passes=1)
+    recipe = replace(row.recipe, folds=2, extras=extras, passes=1, targeted=None)
     parser = Training(lambda _: None).train(recipe, little, options=row.corpus.options, epochs=1, seed=0)
     parser.predict_batch([example.sentence for example in little.train])
 
@@ -113,16 +130,28 @@ def score(parser: Parser, gold: Sequence[Example]) -> Record:
     }
 
 
-def costs(row: Row, parser: Parser, gold: Sequence[Example]) -> Record:
-    """Return what the trees of a parser cost by the loss of the row, per cent: the mean, and each sentence."""
+def costs(row: Row, parser: Parser, gold: Sequence[Example], orders: Sequence[WordOrder] | None = None) -> Record:
+    """Return what the trees of a parser cost by the loss of the row, per cent: the mean, and each sentence.
+
+    Of a loss over word orders also the score behind it, and the share of sentences that cost nothing; sentences without
+    two words to order are left out.
+    """
     if row.loss is None:
         return {}
     loss = loss_of(row.loss)
     trees = parser.predict_batch([example.sentence for example in gold])
-    pairs = zip(gold, trees, strict=True)
-    found = [100 * loss.costs(example.sentence, [tree], example.gold)[0] for example, tree in pairs]
+    by_order = loss.reads == "orders"
+    references: Sequence[Any] = (orders or ()) if by_order else [example.gold for example in gold]
+    triples = [
+        (example.sentence, tree, reference)
+        for example, tree, reference in zip(gold, trees, references, strict=True)
+        if not by_order or len(reference.words) > 1
+    ]
+    found = [100 * loss.costs(sentence, [tree], reference)[0] for sentence, tree, reference in triples]
     loss.close()
-    return {"cost": sum(found) / len(found), "costs": [round(one, 3) for one in found]}
+    cost = sum(found) / len(found)
+    scores = {"reorder": 100 - cost, "exact": 100 * found.count(0) / len(found)} if by_order else {}
+    return {"cost": cost, **scores, "costs": [round(one, 3) for one in found]}
 
 
 def percent(score: float) -> float | None:

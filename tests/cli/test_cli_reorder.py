@@ -120,7 +120,7 @@ def test_a_picture(source: Path, tmp_path: Path) -> None:
         (("IN",), "expected a rule set, as in --to ja, or --restore; 'treetune reorder rules' lists them"),
         (
             ("IN", "--to", "jp"),
-            "unknown rule set 'jp'; known: FILE.toml, hi, ja, ko, sov, tr, ur, xu2009",
+            "unknown rule set 'jp'; known: FILE.toml, ar, fr, hi, ja, ko, ru, sov, tr, ur, xu2009, zh",
         ),
         (("a", "b", "c", "--to", "ja"), "expected MODEL and IN, or IN alone, found 3 arguments: a b c"),
         (("IN", "--to", "ja", "--write", "xml"), "unknown form of output 'xml'; known: conllu, jsonl, tokens"),
@@ -252,6 +252,6 @@ def test_orders_from_alignments(tmp_path: Path) -> None:
 
 def test_rule_sets_are_listed_and_shown(tmp_path: Path) -> None:
     listed = run("reorder", "rules").out
-    assert all(f"\n{name} " in listed for name in ("hi", "ja", "ko", "sov", "tr", "ur", "xu2009"))
+    assert all(f"\n{name} " in listed for name in ("ar", "hi", "ja", "ko", "sov", "tr", "ur", "xu2009", "zh"))
     (tmp_path / "mine.toml").write_text(run("reorder", "rules", "hi").out)
     assert load_rules(tmp_path / "mine.toml").rules == load_rules("hi").rules

@@ -76,7 +76,7 @@ def test_references_are_checked() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rules": "jp"}, r"^unknown rule set 'jp'; known: FILE\.toml, hi, ja"),
+        ({"rules": "jp"}, r"^unknown rule set 'jp'; known: FILE\.toml, ar, fr, hi, ja"),
         ({"rules": 3}, r"^rules must be the name of a rule set or a \.toml file, found 3$"),
         ({"score": "bleu"}, r"^unknown score 'bleu'; known: fuzzy, reorder, tau$"),
         ({"rule": "ja"}, r"^unknown option of loss reordering 'rule'; known: rules, score \(did you mean 'rules'\?\)$"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reorder_samples import BAT, BUT, JOHN, LIVING, UD_BUT, UD_LIVING, UD_MAN, UD_TOKYO, WAY, words
+from reorder_samples import BAT, BUT, JOHN, LIVING, UD_BUT, UD_LIVING, UD_MAN, UD_TOKYO, WAY, parsed, words
 
 from strategies import LABELS, UPOS, projective_trees, trees
 from treetune.corpus.sentence import Sentence, Tree
@@ -60,6 +60,26 @@ def test_hindi_and_urdu_keep_clauses_behind_and_subordinators_in_front(name: str
     assert words(UD_LIVING[0], reorderer.order(*UD_LIVING)) == (
         "because we n't know do the future what has Living exciting is ."
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("fr", "a house big of stone"),
+        ("ru", "a big house of stone"),
+        ("ar", "a house big of stone"),
+        ("zh", "of stone a big house"),
+    ],
+)
+def test_other_languages_put_modifiers_elsewhere(name: str, expected: str) -> None:
+    sentence, tree = parsed("""
+a     DET  3 det
+big   ADJ  3 amod
+house NOUN 0 root
+of    ADP  5 case
+stone NOUN 3 nmod
+""")
+    assert words(sentence, Reorderer(load_rules(name)).order(sentence, tree)) == expected
 
 
 def test_walls_are_what_keeps_the_period_at_the_end() -> None:

@@ -13,7 +13,7 @@ VERB = '[[rule]]\nname = "verb"\nheads = ["VERB"]\nprecedence = [["obj", 1], ["s
 
 
 def test_these_sets_come_with_treetune() -> None:
-    assert rule_sets() == ["hi", "ja", "ko", "sov", "tr", "ur", "xu2009"]
+    assert rule_sets() == ["ar", "fr", "hi", "ja", "ko", "ru", "sov", "tr", "ur", "xu2009", "zh"]
     for name in rule_sets():
         rules = load_rules(name)
         assert rules.name == name
@@ -111,7 +111,7 @@ def test_a_mistake_is_named_with_file_rule_and_key(text: str, message: str, tmp_
 
 def test_a_set_that_is_not_there() -> None:
     with pytest.raises(
-        ConfigError, match=r"^unknown rule set 'jp'; known: FILE\.toml, hi, ja, ko, sov, tr, ur, xu2009"
+        ConfigError, match=r"^unknown rule set 'jp'; known: FILE\.toml, ar, fr, hi, ja, ko, ru, sov, tr, ur, xu2009, zh"
     ):
         load_rules("jp")
     with pytest.raises(DataError, match=r"nothing\.toml"):
