@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from treetune.learning.trainer import train
     from treetune.models.base import Candidate
     from treetune.models.graph.parser import GraphParser
+    from treetune.models.pipeline import Pipeline
+    from treetune.models.segment.tokenizer import Tokenizer
     from treetune.models.sequence.tagger import Tagger
     from treetune.models.transition.parser import TransitionParser
     from treetune.storage import load, save
@@ -28,11 +30,13 @@ _HOMES = {
     "Example": "treetune.corpus.sentence",
     "GraphParser": "treetune.models.graph.parser",
     "Objective": "treetune.learning.objectives",
+    "Pipeline": "treetune.models.pipeline",
     "Scores": "treetune.evaluate.scores",
     "Sentence": "treetune.corpus.sentence",
     "Tagged": "treetune.corpus.tags",
     "Tagger": "treetune.models.sequence.tagger",
     "Tags": "treetune.corpus.tags",
+    "Tokenizer": "treetune.models.segment.tokenizer",
     "TransitionParser": "treetune.models.transition.parser",
     "Tree": "treetune.corpus.sentence",
     "TreetuneError": "treetune.errors",
@@ -50,11 +54,13 @@ __all__ = [
     "Example",
     "GraphParser",
     "Objective",
+    "Pipeline",
     "Scores",
     "Sentence",
     "Tagged",
     "Tagger",
     "Tags",
+    "Tokenizer",
     "TransitionParser",
     "Tree",
     "TreetuneError",

@@ -19,13 +19,15 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import treetune
 from treetune.corpus.files import open_atomic
 from treetune.errors import ModelError
-from treetune.models.base import Model
-from treetune.models.kinds import MODELS, model_class
+from treetune.models.base import Storable
+from treetune.models.kinds import MODELS, stored_class
 
 if TYPE_CHECKING:
     import numpy as np
 
 FORMAT = 1
+SUFFIX = ".treetune"
+_EMBEDDED = Path(treetune.__file__).with_name("embedded")
 # The first byte is no text, the line ends at the end show a transfer in text mode (as in PNG files).
 MAGIC = b"\x89TREETUNE\r\n\x1a"
 # format, length of the header, length of the payload, SHA-256 of the payload
@@ -65,7 +67,7 @@ class Header:
         return sum(math.prod(tensor["shape"]) for tensor in self.tensors.values())
 
 
-def save(model: Model[Any], path: str | Path, info: dict[str, Any] | None = None) -> None:
+def save(model: Storable, path: str | Path, info: dict[str, Any] | None = None) -> None:
     """Write a trained model to `path`, which appears, or is replaced, only when it is complete.
 
     The same model with the same `info` gives the same bytes. `info` is any dict that JSON can hold.
@@ -88,8 +90,13 @@ def save(model: Model[Any], path: str | Path, info: dict[str, Any] | None = None
             out.write(part)
 
 
-def load(path: str | Path) -> Model[Any]:
-    """Read a model back; every fault of the file is a `ModelError` of one sentence."""
+def load(path: str | Path) -> Any:
+    """Read a model back, or the one in the package that has this name (``"en"``).
+
+    Returns a parser, a tagger, a tokenizer or a pipeline, whatever was saved. Every fault of the file is a `ModelError`
+    of one sentence.
+    """
+    path = find_model(path)
     with _open(path) as file:
         header, digest = _read_header(file, path)
         payload = file.read()
@@ -99,13 +106,26 @@ def load(path: str | Path) -> Model[Any]:
         raise ModelError(
             f"{path} holds a model of the unknown kind {header.kind!r}; known: {', '.join(sorted(MODELS))}"
         )
-    return model_class(header.kind).from_state(header.config, _unpack(payload, path))
+    return stored_class(header.kind).from_state(header.config, _unpack(payload, path))
 
 
 def inspect(path: str | Path) -> Header:
     """Read what a model file says about itself; the weights are not read and not checked."""
+    path = find_model(path)
     with _open(path) as file:
         return _read_header(file, path)[0]
+
+
+def embedded_models() -> list[str]:
+    """Return the names of the models in the package."""
+    return sorted(entry.stem for entry in _EMBEDDED.glob(f"*{SUFFIX}"))
+
+
+def find_model(name: str | Path) -> str | Path:
+    """Return the path of a model: of a file, or, if there is none of this name, of a model in the package."""
+    path = _EMBEDDED / f"{name}{SUFFIX}"
+    is_name = isinstance(name, str) and name.isidentifier()
+    return path if is_name and not Path(name).exists() and path.is_file() else name
 
 
 def check_target(path: str | Path) -> None:

@@ -271,7 +271,8 @@ def test_missing_files_and_folders(model: Path, source: Path, tmp_path: Path) ->
 def test_an_unknown_format_is_named_with_the_known_ones(model: Path, source: Path) -> None:
     result = run("parse", model, source, "--format", "conlu")
     assert result.code == 2
-    assert result.err == ("error: unknown file format 'conlu'; known: conllu, conllx (did you mean 'conllu'?)\n")
+    known = "conllu, conllx, json, tree (did you mean 'conllu'?)"
+    assert result.err == f"error: unknown file format 'conlu'; known: {known}\n"
 
 
 @pytest.mark.parametrize("option", ["--beam", "--k-best", "--threads"])

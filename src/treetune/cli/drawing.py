@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from treetune.corpus.sentence import Sentence, Tree
 
 
@@ -12,15 +10,15 @@ def draw_tree(sentence: Sentence, tree: Tree, *, marked: frozenset[int] = frozen
     children: list[list[int]] = [[] for _ in tree.heads]
     for head, word, _ in tree.arcs():
         children[head].append(word)
-
-    def line(word: int) -> str:
+    lines = []
+    # What is still to be drawn, the next one last: (word, what its line begins with, what those below it begin with).
+    # Not by recursion: a tree may be deeper than Python's stack.
+    left = [(root, "", "") for root in reversed(children[0])]
+    while left:
+        word, start, indent = left.pop()
         star = " *" if word in marked else ""
-        return f"{sentence.forms[word]}  {tree.labels[word] or '_'}{star}"
-
-    def below(head: int, indent: str) -> Iterator[str]:
-        for word in children[head]:
-            last = word == children[head][-1]
-            yield f"{indent}{'└─ ' if last else '├─ '}{line(word)}"
-            yield from below(word, indent + ("   " if last else "│  "))
-
-    return "\n".join(text for root in children[0] for text in (line(root), *below(root, "")))
+        lines.append(f"{start}{sentence.forms[word]}  {tree.labels[word] or '_'}{star}")
+        for child in reversed(children[word]):
+            is_last = child == children[word][-1]
+            left.append((child, indent + ("└─ " if is_last else "├─ "), indent + ("   " if is_last else "│  ")))
+    return "\n".join(lines)

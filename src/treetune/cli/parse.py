@@ -1,4 +1,4 @@
-"""``treetune parse``: sentences in, the same sentences with trees out, a thousand at a time."""
+"""``treetune parse``: text or sentences in, sentences with trees out, a thousand at a time."""
 
 from __future__ import annotations
 
@@ -13,34 +13,60 @@ from typing import Annotated
 import typer
 
 from treetune.cli.console import Advance, Interrupted, note, progress_bar
+from treetune.cli.inputs import LINES, TEXT, TREES, Reading, check_default, form_of, name_files
 from treetune.cli.options import given
+from treetune.cli.outputs import FORMATTERS
 from treetune.corpus.blocks import blocks
-from treetune.corpus.conllu import format_conllu
-from treetune.corpus.conllx import format_conllx
 from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, display_name, open_output
-from treetune.corpus.guides import attach_guides
-from treetune.corpus.sentence import Example, Sentence, name_sentence
-from treetune.corpus.treebank import READERS, format_of, read_trees
+from treetune.corpus.sentence import Example, Sentence, Tree, name_sentence
+from treetune.corpus.treebank import READERS, format_of
 from treetune.errors import ConfigError, DataError, unknown_name
 from treetune.experiment.guides import check_strict
 from treetune.experiment.recipe import check_kind
 from treetune.experiment.source import FLAGS
-from treetune.models.base import Parser
+from treetune.models.pipeline import Pipeline
 from treetune.storage import load
 
 # Large enough to keep threads busy, small enough that memory does not grow with the file.
 CHUNK = 1000
 
-FORMATTERS = {"conllu": format_conllu, "conllx": format_conllx}
-
 
 def parse(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model made by 'treetune train'.")],
-    source: Annotated[str, typer.Argument(metavar="IN", help="Sentences, CoNLL-U or CoNLL-X; - is stdin.")],
+    first: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[MODEL]", help="A model made by 'treetune train', or the name of one in the package, en."
+        ),
+    ] = None,
+    second: Annotated[
+        str | None,
+        typer.Argument(metavar="IN", help="Raw text, or sentences in CoNLL-U or CoNLL-X; - is stdin."),
+    ] = None,
+    text: Annotated[
+        str | None, typer.Option("--text", metavar="FILE", help="Raw text to parse, in place of IN.")
+    ] = None,
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="OUT", help="Where to write; - is stdout.")
     ] = STANDARD_STREAM,
+    file_format: Annotated[
+        str | None, typer.Option("--format", help="conllu, conllx, json or tree; without it the suffix decides.")
+    ] = None,
+    tokenized: Annotated[
+        bool, typer.Option("--tokenized", help="IN has a sentence a line, tokens separated by spaces.")
+    ] = False,
+    one_per_line: Annotated[
+        bool, typer.Option("--one-per-line", help="IN is raw text with a sentence a line.")
+    ] = False,
+    conllu: Annotated[
+        bool, typer.Option("--conllu", help="IN is CoNLL-U, whatever it is called: its tokens are kept.")
+    ] = False,
+    keep_tags: Annotated[
+        bool, typer.Option("--keep-tags", help="Keep the tags that IN has; a tagger fills in the others.")
+    ] = False,
+    ranges: Annotated[
+        bool, typer.Option("--ranges", help="Note the place of each token in the text, TokenRange in MISC.")
+    ] = False,
     beam: Annotated[
         int | None, typer.Option(min=1, help="Another beam than that of the model, a transition parser.")
     ] = None,
@@ -59,56 +85,79 @@ def parse(
     constrained: Annotated[
         bool, typer.Option("--constrained", help="Keep the heads and labels that IN has; _ is unknown.")
     ] = False,
-    file_format: Annotated[
-        str | None, typer.Option("--format", help="conllu or conllx; without it the suffix decides.")
-    ] = None,
     lenient: Annotated[
         bool, typer.Option("--lenient", help="Skip bad sentences and report them, instead of stopping.")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")] = False,
 ) -> None:
-    """Parse sentences; HEAD and DEPREL of the input are ignored unless --constrained."""
+    """Parse text or sentences; HEAD and DEPREL of the input are ignored unless --constrained.
+
+    Without MODEL the English model of the package is taken: echo "Time flies." | treetune parse -
+    """
+    names = name_files(first, second, text)
+    source = names.source
     writes = _output_format(file_format, source, output, k_best=k_best)
     if guide is not None:
         check_strict(lenient=lenient, source=FLAGS)
         if guide == source == STANDARD_STREAM:
             raise ConfigError("only one of IN and --guide can be read from stdin")
-    parser = load(model)
-    if guide is not None and not parser.is_guided:
-        raise ConfigError(f"{model} was trained without a guide and would not look at --guide; leave it out")
-    search = given({"beam": beam, "decoder": decoder, "max_memory": max_memory})
-    check_kind([("model", search)], parser.kind, name=parser.kind, source=FLAGS)
-    parser = parser.with_options(**search)
-    report = SkipReport()
-    examples = read_trees(
+    check_default(names.model)
+    pipeline = Pipeline.of(load(names.model))
+    form = form_of(names, pipeline, tokenized=tokenized, one_per_line=one_per_line, conllu=conllu)
+    reading = Reading(
         source,
-        file_format=file_format,
-        strict=not lenient,
-        partial=constrained,
-        trees=constrained,
-        report=report,
+        form,
+        file_format=file_format if file_format in READERS else None,
+        lenient=lenient,
+        constrained=constrained,
+        guide=guide,
+        # Who reads JSON wants to know where the words are.
+        ranges=ranges or (writes == "json" and form in (TEXT, LINES)),
     )
-    if guide is not None:
-        examples = attach_guides(examples, guide)
-    job = _Job(parser, source, k_best=k_best, threads=threads, constrained=constrained)
+    reading.check()
+    _check_parts(pipeline, names.model, k_best=k_best, constrained=constrained, keep_tags=keep_tags, guide=guide)
+    search = given({"beam": beam, "decoder": decoder, "max_memory": max_memory})
+    if pipeline.parser is not None:
+        kind = pipeline.parser.kind
+        check_kind([("model", search)], kind, name=kind, source=FLAGS)
+    pipeline = pipeline.with_options(**search)
+    report = SkipReport()
+    examples = reading.examples(pipeline, report)
+    job = _Job(pipeline, source, k_best=k_best, threads=threads, constrained=constrained, keep_tags=keep_tags)
     # A pipe into another program stays silent unless someone is watching.
     silent = quiet or (output == STANDARD_STREAM and not sys.stderr.isatty())
     started = time.perf_counter()
-    _write_all(job, examples, output, file_format=writes, quiet=silent)
+    counted = source if form == TREES else STANDARD_STREAM
+    _write_all(job, examples, output, file_format=writes, bar=_bar(counted, quiet=silent))
     if report.skipped:
         note(report.summary(), quiet=quiet)
     note(job.summary(time.perf_counter() - started), quiet=silent)
+
+
+def _check_parts(
+    pipeline: Pipeline, model: str, *, k_best: int | None, constrained: bool, keep_tags: bool, guide: str | None
+) -> None:
+    """Refuse options for a part that the model has not."""
+    if pipeline.parser is None:
+        for flag, is_given in (("--k-best", k_best is not None), ("--constrained", constrained)):
+            if is_given:
+                raise ConfigError(f"{model} has no parser, and no use for {flag}; leave it out")
+    if keep_tags and not pipeline.taggers:
+        raise ConfigError(f"{model} has no tagger and keeps the tags of IN anyway; leave --keep-tags out")
+    if guide is not None and (pipeline.parser is None or not pipeline.parser.is_guided):
+        raise ConfigError(f"{model} was trained without a guide and would not look at --guide; leave it out")
 
 
 @dataclass(slots=True)
 class _Job:
     """How to parse, and how far it came."""
 
-    parser: Parser
+    pipeline: Pipeline
     source: str
     k_best: int | None
     threads: int
     constrained: bool
+    keep_tags: bool
     sentences: int = 0
     words: int = 0
 
@@ -120,12 +169,16 @@ class _Job:
             raise self._placed(chunk, error) from error
 
     def _parse(self, chunk: Sequence[Example]) -> Iterator[Example]:
-        sentences = [example.sentence for example in chunk]
+        given_sentences = [example.sentence for example in chunk]
+        sentences = self.pipeline.tag(given_sentences, threads=self.threads, keep_tags=self.keep_tags)
+        parser = self.pipeline.parser
+        if parser is None:
+            return (Example(sentence, Tree.unknown(len(sentence))) for sentence in sentences)
         constraints = [example.gold for example in chunk] if self.constrained else None
         if self.k_best is None:
-            trees = self.parser.predict_batch(sentences, threads=self.threads, constraints=constraints)
+            trees = parser.predict_batch(sentences, threads=self.threads, constraints=constraints)
             return map(Example, sentences, trees)
-        lists = self.parser.k_best_batch(sentences, self.k_best, threads=self.threads, constraints=constraints)
+        lists = parser.k_best_batch(sentences, self.k_best, threads=self.threads, constraints=constraints)
         return (
             Example(_ranked(sentence, rank, candidate.score), candidate.output)
             for sentence, candidates in zip(sentences, lists, strict=True)
@@ -154,17 +207,24 @@ def _ranked(sentence: Sentence, rank: int, score: float) -> Sentence:
 
 
 def _output_format(file_format: str | None, source: str, output: str, *, k_best: int | None) -> str:
-    if file_format is not None and file_format not in READERS:
-        raise unknown_name("file format", file_format, READERS)
+    if file_format is not None and file_format not in FORMATTERS:
+        raise unknown_name("file format", file_format, FORMATTERS)
     name = file_format or format_of(source if output == STANDARD_STREAM else output)
     if k_best is not None and name == "conllx":
         raise ConfigError("--k-best writes ranks as comments, and CoNLL-X has none; write CoNLL-U instead")
     return name
 
 
-def _write_all(job: _Job, examples: Iterator[Example], output: str, *, file_format: str, quiet: bool) -> None:
+def _write_all(
+    job: _Job,
+    examples: Iterator[Example],
+    output: str,
+    *,
+    file_format: str,
+    bar: AbstractContextManager[Advance],
+) -> None:
     form = FORMATTERS[file_format]
-    with open_output(output) as out, _bar(job.source, quiet=quiet) as advance:
+    with open_output(output) as out, bar as advance:
         try:
             while chunk := list(islice(examples, CHUNK)):
                 for parsed in job.parse(chunk):

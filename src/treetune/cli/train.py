@@ -15,9 +15,12 @@ from treetune.cli.console import Interrupted, note, write_json
 from treetune.cli.options import given, tables_of
 from treetune.cli.plots import check_plot, draw_curves
 from treetune.cli.runfiles import RunFiles
+from treetune.cli.train_text import PARSER, TOKENIZER, TextPlan, check_task, folds_of, train_text
 from treetune.cli.training import Job
 from treetune.errors import ConfigError, TreetuneError
 from treetune.experiment import Experiment, Task
+from treetune.experiment.keys import EPOCHS, SEED
+from treetune.experiment.recipe import Recipe
 from treetune.experiment.source import FLAGS
 from treetune.experiment.toml_text import value_text
 from treetune.storage import save
@@ -53,6 +56,22 @@ def train(
     changes: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="TABLE.KEY=VALUE", help="Change a key of the experiment; repeat it for more."),
+    ] = None,
+    task: Annotated[
+        str | None,
+        typer.Option(
+            "--task",
+            help="parser (the default), tokenizer, or pipeline: tokenizer, tagger and parser in one model.",
+        ),
+    ] = None,
+    jackknife: Annotated[
+        int | None,
+        typer.Option(
+            "--jackknife",
+            min=0,
+            metavar="N",
+            help="Train a tagger too, and the parser on the tags of N taggers that have not seen them.",
+        ),
     ] = None,
     parser: options.Name = None,
     beam: options.Beam = None,
@@ -151,6 +170,13 @@ def train(
             }
         ),
     }
+    if task is not None:
+        check_task(task)
+    if jackknife is not None or (task or PARSER) != PARSER:
+        run_options = {"resume": resume or None, "checkpoint": checkpoint, "log": log, "plot": plot, "also": also}
+        plan = _text_plan(task or PARSER, treebank, model, tables, folds_of(task or PARSER, jackknife), run_options)
+        train_text(plan, quiet=quiet, json=json)
+        return
     if treebank is not None and treebank.endswith(EXPERIMENT_SUFFIX):
         _refuse_options(tables, also or [])
         experiment = Experiment.read(treebank, changes=changes or [])
@@ -164,14 +190,46 @@ def train(
     files = _run_files(
         experiment, out, checkpoint=checkpoint, no_checkpoint=no_checkpoint, resume=resume, log=log, plot=plot
     )
-    task = Task.prepare(experiment, say=partial(note, quiet=quiet))
-    info = _run(task, files, quiet=quiet)
+    prepared = Task.prepare(experiment, say=partial(note, quiet=quiet))
+    info = _run(prepared, files, quiet=quiet)
     note(f"wrote {out}, {Path(out).stat().st_size / 1e6:.1f} MB", quiet=quiet)
     if plot is not None and files.records:
         draw_curves(files.records, plot, best_epoch=info["training"]["best_epoch"])
         note(f"wrote {plot}", quiet=quiet)
     if json:
         write_json({"model": out, "epochs": files.records, "info": info})
+
+
+def _text_plan(
+    task: str,
+    treebank: str | None,
+    model: str | None,
+    tables: dict[str, Any],
+    folds: int,
+    run_options: dict[str, Any],
+) -> TextPlan:
+    """Return the plan of a training that is not of a parser alone; what it has no use for is refused."""
+    what = "--jackknife" if task == PARSER else f"--task {task}"
+    train_table = dict(tables["train"])
+    own = {
+        "dev": train_table.pop("dev", None),
+        "epochs": train_table.pop("epochs", EPOCHS),
+        "seed": train_table.pop("seed", SEED),
+        "threads": train_table.pop("threads", 1),
+        "licence": train_table.pop("licence", None),
+        "lenient": train_table.pop("lenient", False),
+    }
+    unused = {**given(run_options), **train_table, **{key: True for key in tables["model"] if key == "start_from"}}
+    if task == TOKENIZER:
+        unused |= {**tables["model"], **tables["learner"]}
+    for name in unused:
+        raise ConfigError(f"--{name.replace('_', '-')} cannot be given with {what}; leave it out")
+    if treebank is None or treebank.endswith(EXPERIMENT_SUFFIX):
+        raise ConfigError(f"expected a treebank to train on with {what}, found {treebank or 'none'}")
+    if model is None:
+        raise ConfigError("Missing option '--model'; give the name of the file to write (see 'treetune train --help')")
+    recipe = Recipe.checked(tables["model"], tables["learner"], FLAGS)
+    return TextPlan(task=task, treebank=treebank, model=model, recipe=recipe, folds=folds, **own)
 
 
 def _refuse_options(tables: dict[str, Any], also: list[str]) -> None:

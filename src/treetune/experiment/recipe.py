@@ -93,7 +93,8 @@ class Recipe:
     def make(self) -> Parser:
         """Return an untrained parser, or the trained one to go on with."""
         if self.start_from is not None:
-            return load(self.source.placed(self.start_from)).with_options(**self.options)
+            trained: Parser = load(self.source.placed(self.start_from))
+            return trained.with_options(**self.options)
         features = self.options.get("features")
         if features is not None and features.endswith(".txt"):
             return make_parser(self.parser, **{**self.options, "features": self.source.placed(features)})

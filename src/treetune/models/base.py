@@ -110,6 +110,26 @@ class Learner(Protocol[Output]):
         ...
 
 
+class Storable(Protocol):
+    """What a model file can hold: a model, or what works beside models."""
+
+    kind: ClassVar[str]
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether it can be used."""
+        ...
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return all that `from_state` needs to make the same: what JSON can hold, and arrays."""
+        ...
+
+    @classmethod
+    def from_state(cls, config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Self:
+        """Make what gave this state."""
+        ...
+
+
 class Model(Protocol[Output]):
     """What a parser or tagger must offer; it knows nothing of losses.
 

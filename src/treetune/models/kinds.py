@@ -7,20 +7,27 @@ load numba. A new model is one line here.
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import Any, cast
 
-from treetune.models.base import Model
+from treetune.models.base import Model, Storable
 
 MODELS: dict[str, str] = {
     "transition": "treetune.models.transition.parser:TransitionParser",
     "graph": "treetune.models.graph.parser:GraphParser",
     "guided": "treetune.models.guided:GuidedParser",
     "tagger": "treetune.models.sequence.tagger:Tagger",
+    "tokenizer": "treetune.models.segment.tokenizer:Tokenizer",
+    "pipeline": "treetune.models.pipeline:Pipeline",
 }
 
 
 def model_class(kind: str) -> type[Model[Any]]:
-    """Return the class of the models called `kind`, one of `MODELS`."""
+    """Return the class of the models called `kind`, a parser or a tagger of `MODELS`."""
+    return cast(type[Model[Any]], stored_class(kind))
+
+
+def stored_class(kind: str) -> type[Storable]:
+    """Return the class of what model files call `kind`, one of `MODELS`."""
     module, name = MODELS[kind].split(":")
-    found: type[Model[Any]] = getattr(importlib.import_module(module), name)
+    found: type[Storable] = getattr(importlib.import_module(module), name)
     return found

@@ -1,0 +1,202 @@
+"""Raw text to trees: a tokenizer, taggers and a parser as one model, each part of which may be missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+
+from treetune.corpus.sentence import ABSENT, Example, Sentence, Tree
+from treetune.corpus.tags import TAG_COLUMNS, UNKNOWN_TAG, Tags, join_parts, read_column, with_tags
+from treetune.errors import ConfigError, ModelError
+from treetune.models.base import Parser, Storable
+from treetune.models.kinds import MODELS, stored_class
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# Sentences that are tagged and parsed together: enough to keep threads busy, few enough for any memory.
+BATCH = 1000
+
+_TOKENIZER, _TAGGER, _PARSER = "tokenizer", "tagger", "parser"
+
+
+class TokenizerPart(Storable, Protocol):
+    """What splits text; `models.segment.tokenizer.Tokenizer`."""
+
+    def sentences(
+        self, text: str | Iterable[str], *, line_sentences: bool = False, ranges: bool = False
+    ) -> Iterator[Sentence]:
+        """Yield the sentences of a text."""
+        ...
+
+
+class TaggerPart(Storable, Protocol):
+    """What tags words; `models.sequence.tagger.Tagger`."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What it gives."""
+        ...
+
+    def annotate(self, sentences: Sequence[Sentence], *, threads: int = 1) -> list[Sentence]:
+        """Return the sentences with tags."""
+        ...
+
+    def predict_batch(
+        self, sentences: Sequence[Sentence], *, threads: int = 1, constraints: Sequence[Tags] | None = None
+    ) -> list[Tags]:
+        """Return the tags of sentences, of which some may be known."""
+        ...
+
+
+class Pipeline:
+    """Text to sentences to tokens to tags to trees; call it with a text.
+
+    Each tagger sees what those before it have said. What no part can say stays unknown: without a parser the trees of
+    the result are `Tree.unknown`. `learning.pipelines.train_pipeline` trains all parts.
+    """
+
+    kind: ClassVar[str] = "pipeline"
+
+    def __init__(
+        self,
+        tokenizer: TokenizerPart | None = None,
+        taggers: Sequence[TaggerPart] = (),
+        parser: Parser | None = None,
+    ) -> None:
+        if tokenizer is None and not taggers and parser is None:
+            raise ConfigError("expected a tokenizer, a tagger or a parser to make a pipeline of, found none")
+        self.tokenizer = tokenizer
+        self.taggers = tuple(taggers)
+        self.parser = parser
+
+    @classmethod
+    def of(cls, model: Any) -> Pipeline:
+        """Return a pipeline, or the pipeline of one part that a tokenizer, a tagger or a parser is."""
+        if isinstance(model, Pipeline):
+            return model
+        if model.kind == _TOKENIZER:
+            return cls(tokenizer=model)
+        return cls(taggers=[model]) if model.kind == _TAGGER else cls(parser=model)
+
+    @property
+    def parts(self) -> dict[str, Storable]:
+        """The parts there are, by name, in the order in which they work."""
+        named: dict[str, Storable | None] = {_TOKENIZER: self.tokenizer}
+        for number, tagger in enumerate(self.taggers, start=1):
+            named[_TAGGER if len(self.taggers) == 1 else f"{_TAGGER}{number}"] = tagger
+        named[_PARSER] = self.parser
+        return {name: part for name, part in named.items() if part is not None}
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether all parts can be used."""
+        return all(part.is_trained for part in self.parts.values())
+
+    def with_options(self, **options: Any) -> Pipeline:
+        """Return a pipeline with the same weights whose parser searches otherwise."""
+        if options and self.parser is None:
+            raise ConfigError(f"this model has no parser, and no use for {', '.join(sorted(options))}")
+        parser = None if self.parser is None else self.parser.with_options(**options)
+        return Pipeline(self.tokenizer, self.taggers, parser)
+
+    def __call__(self, text: str, *, threads: int = 1, ranges: bool = False) -> list[Example]:
+        """Return the sentences of a text, each with its tree as `gold`; `ranges` notes offsets in MISC."""
+        return list(self.parse_text(text, threads=threads, ranges=ranges))
+
+    def parse_text(
+        self,
+        text: str | Iterable[str],
+        *,
+        threads: int = 1,
+        ranges: bool = False,
+        line_sentences: bool = False,
+    ) -> Iterator[Example]:
+        """Yield the sentences of a text, or of pieces of one, as they are done; memory does not grow with the text.
+
+        Args:
+            text: All of it, or pieces as they come, cut anywhere.
+            threads: For tagging and parsing; the result is the same for any number.
+            ranges: Whether to note in MISC where each token stands, as ``TokenRange=start:end``.
+            line_sentences: Whether each line is one sentence.
+        """
+        return self.parse(self.split(text, ranges=ranges, line_sentences=line_sentences), threads=threads)
+
+    def split(
+        self, text: str | Iterable[str], *, ranges: bool = False, line_sentences: bool = False
+    ) -> Iterator[Sentence]:
+        """Yield the sentences of a text, without tags and trees."""
+        if self.tokenizer is None:
+            raise ModelError("this model has no tokenizer; give it sentences of tokens, or train a pipeline")
+        return self.tokenizer.sentences(text, ranges=ranges, line_sentences=line_sentences)
+
+    def parse(self, sentences: Iterable[Sentence], *, threads: int = 1, keep_tags: bool = False) -> Iterator[Example]:
+        """Yield sentences of tokens with tags and trees; `keep_tags` leaves the tags that they come with."""
+        left = iter(sentences)
+        while batch := list(islice(left, BATCH)):
+            tagged = self.tag(batch, threads=threads, keep_tags=keep_tags)
+            if self.parser is None:
+                yield from (Example(sentence, Tree.unknown(len(sentence))) for sentence in tagged)
+            else:
+                yield from map(Example, tagged, self.parser.predict_batch(tagged, threads=threads))
+
+    def tag(self, sentences: Sequence[Sentence], *, threads: int = 1, keep_tags: bool = False) -> list[Sentence]:
+        """Return the sentences with the tags of all taggers; `keep_tags` leaves the tags that they come with."""
+        tagged = list(sentences)
+        for tagger in self.taggers:
+            tagged = _kept(tagger, tagged, threads) if keep_tags else tagger.annotate(tagged, threads=threads)
+        return tagged
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return (configuration, arrays) of all parts, each array's name with its part's before it."""
+        parts: dict[str, Any] = {}
+        tensors: dict[str, NDArray[Any]] = {}
+        for name, part in self.parts.items():
+            config, arrays = part.state()
+            parts[name] = {"kind": part.kind, "config": config}
+            tensors |= {f"{name}.{key}": values for key, values in arrays.items()}
+        # What all models tell of themselves, where it is looked for.
+        labels = parts[_PARSER]["config"].get("labels", []) if _PARSER in parts else []
+        return {"order": list(parts), "parts": parts, "labels": labels}, tensors
+
+    @classmethod
+    def from_state(cls, config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Self:
+        """Rebuild all parts from `state()`."""
+        found: dict[str, Any] = {}
+        for name in config["order"]:
+            kind = config["parts"][name]["kind"]
+            if kind not in MODELS:
+                known = ", ".join(sorted(MODELS))
+                raise ModelError(f"the {name} of this model is of the unknown kind {kind!r}; known: {known}")
+            prefix = f"{name}."
+            own = {key.removeprefix(prefix): array for key, array in tensors.items() if key.startswith(prefix)}
+            found[name] = stored_class(kind).from_state(config["parts"][name]["config"], own)
+        taggers = [part for name, part in found.items() if name.startswith(_TAGGER)]
+        return cls(found.get(_TOKENIZER), taggers, found.get(_PARSER))
+
+
+def _kept(tagger: TaggerPart, sentences: Sequence[Sentence], threads: int) -> list[Sentence]:
+    """Return the sentences with tags where they have none."""
+    given = [_given(sentence, tagger.columns) for sentence in sentences]
+    open_places = [place for place, tags in enumerate(given) if not tags.is_complete]
+    done = list(sentences)
+    if open_places:
+        found = tagger.predict_batch(
+            [sentences[place] for place in open_places],
+            threads=threads,
+            constraints=[given[place] for place in open_places],
+        )
+        for place, tags in zip(open_places, found, strict=True):
+            done[place] = with_tags(sentences[place], tags, tagger.columns)
+    return done
+
+
+def _given(sentence: Sentence, columns: Sequence[str]) -> Tags:
+    """Return the tags a sentence comes with; a column in which nothing stands is not given."""
+    parts = []
+    for name in columns:
+        values = read_column(sentence, name)[1:]
+        missing = name in TAG_COLUMNS and set(values) <= {ABSENT, UNKNOWN_TAG}
+        parts.append((UNKNOWN_TAG,) * len(values) if missing else values)
+    return Tags.of(join_parts(values) for values in zip(*parts, strict=True))

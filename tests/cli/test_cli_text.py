@@ -1,0 +1,290 @@
+"""``treetune parse`` on raw text, and ``treetune train`` of tokenizers and pipelines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from cli_samples import PLAIN, column
+from commandline import run
+
+import treetune
+from pipeline_samples import TEXT, small_pipeline
+from treetune import storage
+from treetune.corpus.conllu import format_conllu, read_conllu, write_conllu
+from treetune.corpus.rawtext import raw_text
+from treetune.models.pipeline import Pipeline
+from treetune.sample import generate
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    treetune.save(small_pipeline(), tmp_path / "small.treetune")
+    return tmp_path / "small.treetune"
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    (tmp_path / "in.txt").write_text(TEXT)
+    return tmp_path / "in.txt"
+
+
+@pytest.fixture
+def _embedded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the small pipeline be the model in the package."""
+    (tmp_path / "package").mkdir()
+    treetune.save(small_pipeline(), tmp_path / "package" / "en.treetune")
+    monkeypatch.setattr(storage, "_EMBEDDED", tmp_path / "package")
+
+
+def expected(**options: bool) -> str:
+    examples = small_pipeline().parse_text(TEXT, **options)
+    return "".join(format_conllu(example.sentence, example.gold) for example in examples)
+
+
+def test_text_by_every_way_gives_the_same_trees(model: Path, text: Path, tmp_path: Path) -> None:
+    for arguments in ((model, text), (model, "-"), (model, "--text", text), (model, "--text", "-")):
+        result = run("parse", *arguments, stdin=TEXT)
+        assert (result.code, result.err) == (0, "")
+        assert result.out == expected()
+    assert run("parse", model, text, "-o", tmp_path / "out.conllu").err.startswith("parsed 3 sentences, 19 words, ")
+    assert (tmp_path / "out.conllu").read_text() == expected()
+    assert raw_text(e.sentence for e in read_conllu(tmp_path / "out.conllu")) == TEXT
+
+
+@pytest.mark.usefixtures("_embedded")
+def test_the_model_may_be_left_out_or_named(text: Path) -> None:
+    for arguments in (("-",), (text,), ("--text", text), ("en", text), ("en", "--text", text), ("en", "-")):
+        result = run("parse", *arguments, stdin=TEXT)
+        assert (result.code, result.err) == (0, "")
+        assert result.out == expected()
+    assert treetune.load("en")(TEXT) == small_pipeline()(TEXT)
+    assert run("info", "en").out.startswith("kind")
+
+
+@pytest.mark.usefixtures("_embedded")
+def test_a_file_goes_before_a_name(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "en").write_text("no model")
+    assert "en is not a treetune model" in run("parse", "en", text).err
+
+
+def test_without_a_model_in_the_package_that_is_said(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(storage, "_EMBEDDED", tmp_path / "none")
+    result = run("parse", text)
+    assert result.code == 1
+    assert result.err == "error: this installation has no model 'en'; name one: treetune parse MODEL IN\n"
+
+
+def test_threads_make_no_difference(model: Path, text: Path) -> None:
+    assert run("parse", model, text, "--threads", 3).out == expected()
+
+
+def test_ranges_are_noted_on_request(model: Path, text: Path) -> None:
+    assert "TokenRange=4:7" in run("parse", model, text, "--ranges").out
+    assert "TokenRange" not in run("parse", model, text).out
+
+
+def test_json_has_a_sentence_a_line(model: Path, text: Path) -> None:
+    lines = [json.loads(line) for line in run("parse", model, text, "--format", "json").out.splitlines()]
+    assert [line["meta"]["sent_id"] for line in lines] == ["1", "2", "3"]
+    first = lines[0]["words"][1]
+    example = small_pipeline()(TEXT)[0]
+    assert {key: first[key] for key in ("id", "form", "upos", "head", "label", "start", "end")} == {
+        "id": 2,
+        "form": "dog",
+        "upos": example.sentence.upos[2],
+        "head": example.gold.heads[2],
+        "label": example.gold.labels[2],
+        "start": 4,
+        "end": 7,
+    }
+    assert "lemma" not in first
+
+
+def test_json_of_sentences_has_their_multiword_tokens(model: Path) -> None:
+    lines = run("parse", model, "-", "--conllu", "--format", "json", stdin=PLAIN).out.splitlines()
+    first = json.loads(lines[0])
+    assert first["multiword"] == [{"first": 2, "last": 3, "form": "don't"}]
+    assert first["meta"]["text"] == "Dogs don't bark"
+    assert "start" not in first["words"][0]
+
+
+def test_trees_can_be_drawn(model: Path, text: Path) -> None:
+    out = run("parse", model, text, "--format", "tree").out
+    assert out.startswith("The dog sees a cat.\n\n")
+    assert "└─ " in out
+    tags = Pipeline(small_pipeline().tokenizer, small_pipeline().taggers)
+    treetune.save(tags, model)
+    assert "\ndog  NOUN  NN\n" in run("parse", model, text, "--format", "tree").out
+
+
+def test_each_line_a_sentence_and_tokens_by_spaces(model: Path) -> None:
+    lines = run("parse", model, "-", "--one-per-line", stdin="The dog sees\na cat. It sees\n").out
+    assert [len(heads) for heads in column(lines, 6)] == [3, 5]
+    tokens = run("parse", model, "-", "--tokenized", stdin="The dog sees a cat.\n\n A  cat . \n").out
+    assert column(tokens, 1) == [["The", "dog", "sees", "a", "cat."], ["A", "cat", "."]]
+    assert "# sent_id = 2\n# text = A cat .\n" in tokens
+    assert all(len(set(heads)) > 1 for heads in column(tokens, 6))
+
+
+def test_conllu_keeps_its_tokens(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "in.conllu").write_text(PLAIN)
+    result = run("parse", model, tmp_path / "in.conllu")
+    assert result.out == run("parse", model, "-", "--conllu", stdin=PLAIN).out
+    assert column(result.out, 1) == column(PLAIN, 1)
+    assert column(result.out, 3) != column(PLAIN, 3)
+    kept = run("parse", model, tmp_path / "in.conllu", "--keep-tags").out
+    assert column(kept, 3) == [
+        [old if old != "_" else new for old, new in zip(was, now, strict=True)]
+        for was, now in zip(column(PLAIN, 3), column(kept, 3), strict=True)
+    ]
+
+
+def test_conllu_is_not_taken_for_text(model: Path) -> None:
+    result = run("parse", model, "-", stdin=PLAIN)
+    assert result.code == 1
+    assert result.err.startswith(
+        "error: <stdin>: expected raw text, found what looks like CoNLL-U; read it with --conllu"
+    )
+
+
+def test_k_best_and_constraints_work_on_predicted_tags(model: Path, text: Path) -> None:
+    out = run("parse", model, text, "--k-best", 2).out
+    assert out.count("# kbest_rank = 2") == 3
+    fixed = run("parse", model, "-", "--conllu", "--constrained", stdin=PLAIN).out
+    assert column(fixed, 6) == column(PLAIN, 6)
+
+
+def test_models_of_one_part_are_used_too(model: Path, text: Path, tmp_path: Path) -> None:
+    whole = small_pipeline()
+    for name, part in (("tokenizer", whole.tokenizer), ("tagger", whole.taggers[0])):
+        assert part is not None
+        treetune.save(part, tmp_path / name)
+    split = run("parse", tmp_path / "tokenizer", text).out
+    assert column(split, 1) == column(expected(), 1)
+    assert {head for heads in column(split, 6) for head in heads} == {"_"}
+    tagged = run("parse", tmp_path / "tagger", "-", stdin=split).out
+    assert column(tagged, 3) == column(expected(), 3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "Missing argument 'IN': a file to parse, or - for stdin (see 'treetune parse --help')"),
+        (("MODEL",), "MODEL is a model, and there is nothing to parse; add a file or -: treetune parse MODEL IN"),
+        (("x.treetune",), "x.treetune is a model, and there is nothing to parse"),
+        (("MODEL", "IN", "--text", "IN"), "IN and --text FILE both name what to parse; leave one of them out"),
+        (("MODEL", "--text", "IN", "--conllu"), "--text and --conllu contradict each other"),
+        (("MODEL", "IN", "--tokenized", "--one-per-line"), "--tokenized and --one-per-line contradict each other"),
+        (("MODEL", "IN", "--constrained"), "--constrained is for CoNLL-U, and the input is raw text; leave it out"),
+        (("MODEL", "IN", "--lenient", "--tokenized"), "--lenient is for CoNLL-U, and the input is tokens with spaces"),
+        (("MODEL", "IN", "--conllu", "--ranges"), "--ranges is for raw text, and the input is CoNLL-U; leave it out"),
+        (("MODEL", "IN", "--guide", "x", "--conllu"), "MODEL was trained without a guide and would not look at"),
+        (("MODEL", "IN", "--decoder", "projective"), "--decoder is an option of graph parsers; the parser is"),
+        (("TOKENIZER", "IN", "--k-best", "2"), "TOKENIZER has no parser, and no use for --k-best; leave it out"),
+        (("TOKENIZER", "IN", "--keep-tags"), "TOKENIZER has no tagger and keeps the tags of IN anyway"),
+        (("TOKENIZER", "IN", "--beam", "2"), "this model has no parser, and no use for beam"),
+    ],
+)
+def test_wrong_usage_is_said(model: Path, text: Path, tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+    tokenizer = small_pipeline().tokenizer
+    assert tokenizer is not None
+    treetune.save(tokenizer, tmp_path / "tokenizer")
+    names = {"MODEL": str(model), "IN": str(text), "TOKENIZER": str(tmp_path / "tokenizer")}
+    result = run("parse", *(names.get(argument, argument) for argument in arguments))
+    assert result.code == 2
+    wanted = (
+        message if message.startswith("Missing") else message.replace("MODEL IN", "\0").replace("MODEL", names["MODEL"])
+    )
+    wanted = wanted.replace("\0", f"{model} IN").replace("TOKENIZER", names["TOKENIZER"])
+    assert wanted in result.err
+
+
+def test_what_is_not_text_is_refused(model: Path) -> None:
+    result = run("parse", model, "-", stdin=b"abc\nd\xff")
+    assert result.code == 1
+    assert "<stdin>:2: expected UTF-8 text, found the byte 0xff as byte 2 of the line" in result.err
+
+
+def test_nothing_gives_nothing(model: Path) -> None:
+    for nothing in ("", " \n\n \t"):
+        assert run("parse", model, "-", stdin=nothing).out == ""
+
+
+@pytest.fixture
+def treebank(tmp_path: Path) -> Path:
+    write_conllu(generate(60, seed=1), tmp_path / "train.conllu")
+    return tmp_path / "train.conllu"
+
+
+def test_a_tokenizer_is_trained(treebank: Path, tmp_path: Path) -> None:
+    out = tmp_path / "t.treetune"
+    result = run("train", treebank, "--task", "tokenizer", "--dev", treebank, "--model", out, "--json")
+    assert result.code == 0
+    assert "epoch 8  Tokens" in result.err
+    info = json.loads(result.out)["info"]
+    assert set(info["scores"]["text"]) == {"Tokens", "Words", "Sentences"}
+    assert info["training"]["train"]["sentences"] == 60
+    assert treetune.load(out).kind == "tokenizer"
+    assert "# text = The dog sees a cat." in run("parse", out, "-", stdin=TEXT).out
+
+
+def test_a_pipeline_is_trained(treebank: Path, tmp_path: Path) -> None:
+    out = tmp_path / "p.treetune"
+    options = ("--task", "pipeline", "--jackknife", 2, "--epochs", 1, "--beam", 2, "--licence", "mine", "--seed", 3)
+    result = run("train", treebank, *options, "--dev", treebank, "--model", out)
+    assert (result.code, result.out) == (0, "")
+    for line in ("the tokenizer:", "the tagger, on parts of TRAIN:", "fold 2/2", "the parser, on all of TRAIN:"):
+        assert line in result.err
+    assert "dev, from raw text  Tokens" in result.err
+    shown = run("info", out).out
+    for row in ("kind", "pipeline", "training.jackknife", "scores.text.LAS", "mine", "training.parser.best_epoch"):
+        assert row in shown
+    assert treetune.load(out).parser.beam == 2
+    again = tmp_path / "again.treetune"
+    assert run("train", treebank, *options, "--dev", treebank, "--model", again, "--quiet").err == ""
+    assert again.read_bytes() == out.read_bytes()
+
+
+def test_a_parser_gets_a_tagger_of_its_own(treebank: Path, tmp_path: Path) -> None:
+    out = tmp_path / "p.treetune"
+    assert run("train", treebank, "--jackknife", 2, "--epochs", 1, "--beam", 2, "--model", out).code == 0
+    assert list(treetune.load(out).parts) == ["tagger", "parser"]
+    assert column(run("parse", out, treebank).out, 6)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ("--task", "pipelin"),
+            "unknown task 'pipelin'; known: parser, pipeline, tokenizer (did you mean 'pipeline'?)",
+        ),
+        (
+            ("--task", "tokenizer", "--jackknife", 2),
+            "--jackknife is for tags, and a tokenizer gives none; leave it out",
+        ),
+        (("--jackknife", 1), "--jackknife must be at least 2, found 1"),
+        (("--jackknife", 0), "--jackknife must be at least 2, found 0"),
+        (("--task", "tokenizer", "--beam", 2), "--beam cannot be given with --task tokenizer; leave it out"),
+        (("--task", "pipeline", "--resume"), "--resume cannot be given with --task pipeline; leave it out"),
+        (("--task", "pipeline", "--also", "root:x"), "--also cannot be given with --task pipeline; leave it out"),
+        (("--jackknife", 2, "--guide", "graph"), "--guide cannot be given with --jackknife; leave it out"),
+        (("--jackknife", 2, "--choose-by", "UAS"), "--choose-by cannot be given with --jackknife; leave it out"),
+        (("--task", "pipeline", "--decoder", "projective"), "--decoder is an option of graph parsers"),
+    ],
+)
+def test_wrong_usage_of_training_is_said(
+    treebank: Path, tmp_path: Path, options: tuple[object, ...], message: str
+) -> None:
+    result = run("train", treebank, *options, "--model", tmp_path / "m")
+    assert result.code == 2
+    assert message in result.err
+    assert run("train", "--task", "pipeline", "--model", tmp_path / "m").err.startswith(
+        "error: expected a treebank to train on with --task pipeline, found none"
+    )
+    assert "Missing option '--model'" in run("train", treebank, "--task", "pipeline").err

@@ -1,0 +1,28 @@
+"""A small pipeline, trained once a session on generated English."""
+
+from __future__ import annotations
+
+from functools import cache, partial
+
+from treetune.learning.pipelines import train_pipeline
+from treetune.models.pipeline import Pipeline
+from treetune.models.segment.tokenizer import Tokenizer
+from treetune.models.sequence.tagger import Tagger
+from treetune.models.transition.parser import TransitionParser
+from treetune.sample import generate
+
+COLUMNS = ("upos", "xpos")
+TEXT = "The dog sees a cat. The young actor often spilled it.\n\nA cat was a story."
+
+
+@cache
+def small_pipeline() -> Pipeline:
+    pipeline = Pipeline(Tokenizer(), [Tagger(columns=COLUMNS)], TransitionParser(beam=2))
+    make_tagger = partial(Tagger, columns=COLUMNS)
+    options = {"epochs": 2}
+    for _ in train_pipeline(
+        pipeline, generate(150, seed=5), make_tagger=make_tagger, folds=2, tokenizer_epochs=3,
+        tagger_options=options, parser_options=options,  # type: ignore[arg-type]
+    ):  # fmt: skip
+        pass
+    return pipeline
