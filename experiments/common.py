@@ -19,6 +19,8 @@ from runs import Record, ResultFile, Row, run
 
 RESULTS = Path(__file__).resolve().parent / "results"
 EPOCHS, QUICK_EPOCHS, QUICK_FOLDS = 5, 2, 2
+# First epochs that rows share; large files, which can be removed at any time.
+WARM = Path(tempfile.gettempdir()) / "treetune-experiments" / "warm"
 ORIGIN = ("commit", "dirty", "date", "versions", "machine")
 
 
@@ -125,7 +127,7 @@ class Session:
 
     def _make(self, row: Row, seed: int) -> Record:
         origin = measuring.provenance(["numpy", "numba"])
-        made = run(row, self.data(row.corpus), epochs=self.epochs, seed=seed)
+        made = run(row, self.data(row.corpus), epochs=self.epochs, seed=seed, warm=WARM)
         return {"row": row.name, "settings": self._settings(row, seed), **origin, **made}
 
     def _comparisons(self, results: Results) -> list[Record]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -17,6 +19,7 @@ from treetune.build import make_parser
 from treetune.learning.jackknife import TrainOptions
 from treetune.learning.progress import Progress
 from treetune.learning.stacking import train_guided
+from treetune.learning.trainer import USUAL_START
 from treetune.losses import Loss, make_loss
 from treetune.models.base import Parser
 
@@ -88,6 +91,29 @@ class Recipe:
 
 
 @dataclass
+class WarmStart:
+    """A file with the state of a training before its objectives start, and what that took.
+
+    Rows that differ only in their objectives share it: they have the same first epochs.
+    """
+
+    file: Path
+    borrowed: float = 0.0
+    _start: float = field(default_factory=time.process_time)
+
+    @property
+    def _seconds(self) -> Path:
+        return self.file.with_suffix(".json")
+
+    def note(self, progress: Progress) -> None:
+        """Keep the CPU time of the first epochs, or take that of whoever made them."""
+        if progress.resumed:
+            self.borrowed = json.loads(self._seconds.read_text(encoding="utf-8"))
+        elif progress.is_epoch_end and self.file.exists() and not self._seconds.exists():
+            self._seconds.write_text(json.dumps(time.process_time() - self._start), encoding="utf-8")
+
+
+@dataclass
 class Training:
     """What is noted while a parser is trained: its scores on dev after every epoch, what its objectives did, and how
     it learns."""
@@ -96,6 +122,7 @@ class Training:
     epochs: list[dict[str, float]] = field(default_factory=list)
     learner: dict[str, Any] = field(default_factory=dict)
     tallies: list[list[dict[str, Any]]] = field(default_factory=list)
+    warm: WarmStart | None = None
 
     def note(self, progress: Progress) -> None:
         """Take in one report."""
@@ -112,17 +139,26 @@ class Training:
         if recipe.guide is not None:
             return self._train_guided(recipe, recipe.guide, data, options=options, epochs=epochs, seed=seed)
         parser = recipe.make(options)
+        objectives = [extra.make(data) for extra in recipe.extras]
+        warm = (
+            self.warm
+            if not data.dev and all((objective.start or USUAL_START) > 1 for objective in objectives)
+            else None
+        )
         reports = treetune.train(
             parser,
             data.train,
-            objectives=[extra.make(data) for extra in recipe.extras],
+            objectives=objectives,
             dev=data.dev,
             epochs=epochs * recipe.passes,
             seed=seed,
+            warm=None if warm is None else warm.file,
             **recipe.learning,
         )
         for progress in reports:
             self.note(progress)
+            if warm is not None:
+                warm.note(progress)
         return parser
 
     def _train_guided(

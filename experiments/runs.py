@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import math
 import os
@@ -17,10 +18,11 @@ from typing import Any
 import measuring
 import outcomes
 from corpora import Corpus, Data, Limits
-from recipes import Recipe, Training, loss_of
+from recipes import Recipe, Training, WarmStart, loss_of
 from treetune import Example
 from treetune.corpus.projectivity import is_projective
 from treetune.evaluate import evaluate
+from treetune.learning.trainer import USUAL_START
 from treetune.models.base import Parser
 
 Record = dict[str, Any]
@@ -68,13 +70,16 @@ def _digest(path: Path, modified: int) -> str:
     return measuring.sha256(path)[:16]
 
 
-def run(row: Row, data: Data, *, epochs: int, seed: int) -> Record:
-    """Train one row with one seed and score it on every test file, once."""
+def run(row: Row, data: Data, *, epochs: int, seed: int, warm: Path | None = None) -> Record:
+    """Train one row with one seed and score it on every test file, once.
+
+    `warm` is a folder in which rows share the first epochs, before their objectives start.
+    """
     warm_up(row, data)
-    training = Training(measuring.say)
+    training = Training(measuring.say, warm=None if warm is None else _warm_start(warm, row, data, seed))
     start = time.process_time()
     parser = training.train(row.recipe, data, options=row.corpus.options, epochs=epochs, seed=seed)
-    seconds = time.process_time() - start
+    seconds = time.process_time() - start + (training.warm.borrowed if training.warm else 0.0)
     return {
         "cpu_seconds": seconds,
         "learner": training.learner,
@@ -82,6 +87,17 @@ def run(row: Row, data: Data, *, epochs: int, seed: int) -> Record:
         **({"tallies": training.tallies} if training.tallies else {}),
         "tests": {name: {**score(parser, gold), **costs(row, parser, gold)} for name, gold in data.tests.items()},
     }
+
+
+def _warm_start(folder: Path, row: Row, data: Data, seed: int) -> WarmStart:
+    """Return where the first epochs of a row are kept: in a file for all that decides them, the code included."""
+    folder.mkdir(parents=True, exist_ok=True)
+    recipe = replace(row.recipe, extras=(), passes=1).settings()
+    starts = [extra.options.get("start") for extra in row.recipe.extras]
+    decides = [recipe, row.corpus.train, dict(row.corpus.options), len(data.train), seed, starts or [USUAL_START]]
+    code = measuring.provenance([])["commit"]
+    name = hashlib.sha256(json.dumps([*decides, code], sort_keys=True).encode()).hexdigest()[:16]
+    return WarmStart(folder / f"{name}.warm")
 
 
 def warm_up(row: Row, data: Data) -> None:

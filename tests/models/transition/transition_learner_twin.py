@@ -159,7 +159,8 @@ class TwinLearner:
                     changes += [(feature, rival, -size) for feature in features]
             action = predicted
             if predicted in worse:
-                draw = mix(((self.learner.seed << 20) + self.passes + place * 65537 + step) % 2**64)
+                start = mix((mix((self.learner.seed << 20) + self.passes) + place) % 2**64)
+                draw = mix((start + step) % 2**64)
                 if (draw >> 11) / 2**53 >= self.learner.explore:
                     action = oracle
             state = state.after(action)
