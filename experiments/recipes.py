@@ -140,11 +140,8 @@ class Training:
             return self._train_guided(recipe, recipe.guide, data, options=options, epochs=epochs, seed=seed)
         parser = recipe.make(options)
         objectives = [extra.make(data) for extra in recipe.extras]
-        warm = (
-            self.warm
-            if not data.dev and all((objective.start or USUAL_START) > 1 for objective in objectives)
-            else None
-        )
+        alone = min((objective.start or USUAL_START for objective in objectives), default=USUAL_START) - 1
+        warm = self.warm if alone and not data.dev else None
         reports = treetune.train(
             parser,
             data.train,

@@ -164,7 +164,7 @@ class _Training:
         self._best_epoch = 0
         self._checkpoint = self._warm = None
         start = self._with(learner.snapshot()).state() if checkpoint is not None or warm is not None else ({}, {})
-        told = {"seed": seed, "go_on": go_on}
+        told: dict[str, Any] = {"seed": seed, "go_on": go_on}
         if checkpoint is not None:
             told |= {"settings": self._settings, "epochs": epochs, "choose_by": choose_by}
             self._checkpoint = Checkpoint(checkpoint, fingerprint(told, start, objectives, dev))
@@ -196,10 +196,10 @@ class _Training:
 
     def _epochs_left(self, *, resume: bool) -> Iterator[Progress]:
         done = 0
-        if resume and self._checkpoint is not None and (state := self._checkpoint.read()) is not None:
-            done = self._restore(state)
-            yield self._resumed(done)
-        elif self._warm is not None and (state := self._warm.read()) is not None:
+        state = self._checkpoint.read() if resume and self._checkpoint is not None else None
+        if state is None and self._warm is not None:
+            state = self._warm.read()
+        if state is not None:
             done = self._restore(state)
             yield self._resumed(done)
         for epoch in range(done + 1, self._epochs + 1):

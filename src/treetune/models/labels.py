@@ -80,7 +80,7 @@ class LabelTable:
     def masks(self, encoder: Encoder) -> NDArray[np.bool_]:
         """Return, over (from the root or a word, tag of the dependent, label), what an arc may bear; see `tags`.
 
-        The first tags stand for whatever has none, and may bear all: so what is fixed beforehand can be looked up there.
+        The first tags stand for whatever has none, and may bear all: what is fixed beforehand can be looked up there.
         The root's arc does not depend on tags: some word must be able to bear it.
         """
         tags = encoder.values.get(TAGS, []) if self.by_tag else []

@@ -1065,8 +1065,8 @@ def finish_update(weights, averages, update):  # type: ignore[no-untyped-def]
 
 @entry
 def train_range(  # type: ignore[no-untyped-def]
-    templates, weights, averages, options, lesson, columns, offsets, guides, masks, tags, gold, order, first, last, space,
-    chart, lists, contraction, partition, climb, margins, update,
+    templates, weights, averages, options, lesson, columns, offsets, guides, masks, tags, gold, order, first, last,
+    space, chart, lists, contraction, partition, climb, margins, update,
 ):  # fmt: skip
     """Learn from sentences order[first:last]; return how many were done, how many led to an update, and room wanted.
 
@@ -1087,7 +1087,8 @@ def train_range(  # type: ignore[no-untyped-def]
             space.gold_heads[token] = gold[0, base + token]
             space.gold_labels[token] = gold[1, base + token]
         score_sentence(
-            templates, weights, options, columns, base, n, guide, masks, tags[base:end], no_labels, True, lesson.cost, space
+            templates, weights, options, columns, base, n, guide, masks, tags[base:end], no_labels, True, lesson.cost,
+            space,
         )  # fmt: skip
         if lesson.cost > 0.0 and not options.joint:
             add_costs(n, lesson.cost, space)

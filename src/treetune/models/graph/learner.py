@@ -144,8 +144,8 @@ class GraphLearner:
             weights, averages = self._weights(), kernels.Averages(self.arcs.averages, self.labels.averages)
             made, changed, wanted = kernels.train_range(
                 self._task.templates, weights, averages, self._task.options, self._lesson, self._columns,
-                self._offsets, self._guides, self._task.masks, self._tags, self._gold, order, done, len(order), self._space,
-                *self._work, self._margins, self._update,
+                self._offsets, self._guides, self._task.masks, self._tags, self._gold, order, done, len(order),
+                self._space, *self._work, self._margins, self._update,
             )  # fmt: skip
             done += made
             updated += changed

@@ -185,7 +185,8 @@ def run(task: Task, batch: Batch, *, k: int = 1, threads: int = 1) -> Found:
         def work(first: int, last: int) -> None:
             kernels.parse_range(
                 task.templates, task.weights, task.options, batch.columns, batch.offsets, batch.guides, task.masks,
-                batch.tags, batch.fixed, first, last, k, space, *searching, found.heads, found.labels, found.scores, found.counts,
+                batch.tags, batch.fixed, first, last, k, space, *searching, found.heads, found.labels,
+                found.scores, found.counts,
             )  # fmt: skip
 
         return work
