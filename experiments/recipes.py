@@ -62,7 +62,8 @@ class Recipe:
     `parser` is a name of `treetune.build.PARSERS`, `options` are those of its class, `learning` those of
     `treetune.train`. With a `guide` the parser sees the trees of another one; for the training data they are
     made by jackknifing with `folds` parts. `extras` are objectives besides the treebank, `passes` how often as many
-    epochs as usual are made.
+    epochs as usual are made. `then` are objectives with which the trained parser goes on, without the treebank, for
+    `then_epochs` passes over the first of them.
     """
 
     parser: str
@@ -72,6 +73,8 @@ class Recipe:
     folds: int = 10
     extras: tuple[Extra, ...] = ()
     passes: int = 1
+    then: tuple[Extra, ...] = ()
+    then_epochs: int = 1
 
     def settings(self) -> dict[str, Any]:
         """Return all of it; what came later is left out where it has no part, so that older runs are recognised."""
@@ -80,6 +83,8 @@ class Recipe:
             del found["extras"]
         if self.passes == 1:
             del found["passes"]
+        if not self.then:
+            del found["then"], found["then_epochs"]
         if self.guide is not None:
             found["guide"] = self.guide.settings()
         return found
@@ -141,7 +146,7 @@ class Training:
         parser = recipe.make(options)
         objectives = [extra.make(data) for extra in recipe.extras]
         alone = min((objective.start or USUAL_START for objective in objectives), default=USUAL_START) - 1
-        warm = self.warm if alone and not data.dev else None
+        warm = self.warm if 0 < alone < epochs * recipe.passes and not data.dev else None
         reports = treetune.train(
             parser,
             data.train,
@@ -156,7 +161,16 @@ class Training:
             self.note(progress)
             if warm is not None:
                 warm.note(progress)
+        if recipe.then:
+            self._go_on(parser, recipe, data, seed=seed)
         return parser
+
+    def _go_on(self, parser: Parser, recipe: Recipe, data: Data, *, seed: int) -> None:
+        """Let a trained parser learn from other objectives alone."""
+        objectives = [extra.make(data) for extra in recipe.then]
+        for progress in treetune.train(parser, objectives=objectives, epochs=recipe.then_epochs, seed=seed, go_on=True):
+            if progress.is_epoch_end:
+                self.say(f"  pass {progress.epoch} without the treebank: {progress.objectives}")
 
     def _train_guided(
         self, recipe: Recipe, guide: Recipe, data: Data, *, options: Mapping[str, Any], epochs: int, seed: int

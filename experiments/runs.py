@@ -73,7 +73,7 @@ def _digest(path: Path, modified: int) -> str:
 def run(row: Row, data: Data, *, epochs: int, seed: int, warm: Path | None = None) -> Record:
     """Train one row with one seed and score it on every test file, once.
 
-    `warm` is a folder in which rows share the first epochs, before their objectives start.
+    `warm` is a folder in which rows share the first epochs, before their objectives start; of the same data and code.
     """
     warm_up(row, data)
     training = Training(measuring.say, warm=None if warm is None else _warm_start(warm, row, data, seed))
@@ -90,13 +90,11 @@ def run(row: Row, data: Data, *, epochs: int, seed: int, warm: Path | None = Non
 
 
 def _warm_start(folder: Path, row: Row, data: Data, seed: int) -> WarmStart:
-    """Return where the first epochs of a row are kept: in a file for all that decides them, the code included."""
-    folder.mkdir(parents=True, exist_ok=True)
-    recipe = replace(row.recipe, extras=(), passes=1).settings()
+    """Return where the first epochs of a row are kept: in a file for all that decides them."""
+    recipe = replace(row.recipe, extras=(), passes=1, then=()).settings()
     starts = [extra.options.get("start") for extra in row.recipe.extras]
     decides = [recipe, row.corpus.train, dict(row.corpus.options), len(data.train), seed, starts or [USUAL_START]]
-    code = measuring.provenance([])["commit"]
-    name = hashlib.sha256(json.dumps([*decides, code], sort_keys=True).encode()).hexdigest()[:16]
+    name = hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:16]
     return WarmStart(folder / f"{name}.warm")
 
 
@@ -105,7 +103,7 @@ def warm_up(row: Row, data: Data) -> None:
     others = {name: examples[:_WARM_UP] for name, examples in data.others.items()}
     little = replace(data, train=data.train[:_WARM_UP], dev=data.dev[:_WARM_UP], others=others)
     extras = tuple(replace(extra, options={**extra.options, "start": 1}) for extra in row.recipe.extras)
-    recipe = replace(row.recipe, folds=2, extras=extras, passes=1)
+    recipe = replace(row.recipe, folds=2, extras=extras, passes=1, then_epochs=1)
     parser = Training(lambda _: None).train(recipe, little, options=row.corpus.options, epochs=1, seed=0)
     parser.predict_batch([example.sentence for example in little.train])
 
