@@ -40,6 +40,7 @@ def make(kind: str, **options: Any) -> TransitionParser | GraphParser:
 @pytest.fixture
 def every_tag_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table, "MIN_TAGGED", 1)
+    monkeypatch.setattr(table, "MOST_NEW", 1.0)
 
 
 def names(labels: LabelTable, tag: str) -> set[str]:
@@ -60,6 +61,14 @@ def test_a_rare_tag_decides_nothing() -> None:
     often = table.MIN_TAGGED // 2
     labels = LabelTable.learn(TREES).learn_tags(SENTENCES * often, TREES * often)
     assert set(labels.by_tag) == {"NOUN", "PUNCT"}
+
+
+def test_a_tag_whose_labels_are_not_all_known_decides_nothing() -> None:
+    once = [Tree.of([2, 0, 2], [label, "root", "punct"]) for label in ("orphan", "dep")]
+    for odd, decides in ((once[:1], True), (once, False)):
+        trees = [*[TREES[0]] * 150, *odd]
+        labels = LabelTable.learn(trees).learn_tags([SENTENCES[0]] * len(trees), trees)
+        assert ("NOUN" in labels.by_tag) is decides
 
 
 @pytest.mark.usefixtures("every_tag_counts")

@@ -16,9 +16,17 @@ from treetune.corpus.sentence import UNKNOWN_HEAD, UNKNOWN_LABEL, Sentence, Tree
 from treetune.features.encoding import FIRST_ID, Encoder
 
 NO_LABEL = -1
-# The column of tags that decide which labels a word may bear, and how often a tag must be seen to decide.
+# The column of tags that decide which labels a word may bear.
 TAGS = "u"
-MIN_TAGGED = 100
+# A tag decides if it was seen so often, and if no more than this share of its words is to be expected with a label that
+# is new to it: by Good and Turing, as many as bear one that was seen once.
+MIN_TAGGED, MOST_NEW = 100, 0.01
+
+
+def _is_known(labels: Counter[int]) -> bool:
+    """Say whether the labels of a tag are well enough known."""
+    once = sum(count == 1 for count in labels.values())
+    return labels.total() >= MIN_TAGGED and once <= MOST_NEW * labels.total()
 
 
 @dataclass(frozen=True)
@@ -48,10 +56,9 @@ class LabelTable:
         return cls(names, tuple(name in at_root for name in names), tuple(name in at_word for name in names))
 
     def learn_tags(self, sentences: Sequence[Sentence], trees: Sequence[Tree]) -> LabelTable:
-        """Return the table in which a tag bears only what it has borne in these trees, if it was seen often enough."""
+        """Return the table in which a tag bears only what it has borne in these trees, if that is well enough known."""
         seen = self._seen(sentences, trees)
-        counts = Counter({tag: sum(labels.values()) for tag, labels in seen.items()})
-        return replace(self, by_tag={tag: frozenset(seen[tag]) for tag in sorted(seen) if counts[tag] >= MIN_TAGGED})
+        return replace(self, by_tag={tag: frozenset(seen[tag]) for tag in sorted(seen) if _is_known(seen[tag])})
 
     def widen_tags(self, sentences: Sequence[Sentence], trees: Sequence[Tree]) -> LabelTable:
         """Return the table in which tags may also bear what they bear in these trees."""

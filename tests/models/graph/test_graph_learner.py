@@ -87,6 +87,7 @@ def smallest_lead(parser: GraphParser, treebank: Sequence[Example]) -> float:
 @pytest.mark.parametrize("labels", ["joint", "second-stage"])
 def test_learning_with_labels_by_tag_is_that_of_the_twin(labels: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table, "MIN_TAGGED", 1)
+    monkeypatch.setattr(table, "MOST_NEW", 1.0)
     treebank = random_treebank(4, count=8, labels="abcdefgh")
     parser = make_parser(labels=labels)
     learner = make_learner(parser, treebank)

@@ -47,6 +47,7 @@ def test_learning_with_labels_by_tag_is_that_of_the_twin(
     beam: int, learner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(table, "MIN_TAGGED", 1)
+    monkeypatch.setattr(table, "MOST_NEW", 1.0)
     treebank = random_treebank(beam, count=12, labels="abcdefgh")
     parser = TransitionParser(beam=beam, features=TEMPLATES, min_count=1)
     learns = TransitionLearner(parser, treebank, learner=learner, seed=5)
