@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -19,6 +21,7 @@ from treetune.build import make_parser
 from treetune.learning.jackknife import TrainOptions
 from treetune.learning.progress import Progress
 from treetune.learning.stacking import train_guided
+from treetune.learning.trainer import USUAL_START
 from treetune.losses import Loss, make_loss
 from treetune.models.base import Parser
 
@@ -70,7 +73,8 @@ class Recipe:
     `treetune.train`. With a `guide` the parser sees the trees of another one; for the training data they are
     made by jackknifing with `folds` parts. `extras` are objectives besides the treebank, `passes` how often as many
     epochs as usual are made. `targeted` is an objective for targeted self-training instead (see `targeting`): its k is
-    how many trees to choose from.
+    how many trees to choose from. `then` are objectives with which the trained parser goes on, without the treebank,
+    for `then_epochs` passes over the first of them.
     """
 
     parser: str
@@ -81,6 +85,8 @@ class Recipe:
     extras: tuple[Extra, ...] = ()
     passes: int = 1
     targeted: Extra | None = None
+    then: tuple[Extra, ...] = ()
+    then_epochs: int = 1
 
     def settings(self) -> dict[str, Any]:
         """Return all of it; what came later is left out where it has no part, so that older runs are recognised."""
@@ -91,6 +97,8 @@ class Recipe:
             del found["passes"]
         if self.targeted is None:
             del found["targeted"]
+        if not self.then:
+            del found["then"], found["then_epochs"]
         if self.guide is not None:
             found["guide"] = self.guide.settings()
         return found
@@ -102,6 +110,29 @@ class Recipe:
 
 
 @dataclass
+class WarmStart:
+    """A file with the state of a training before its objectives start, and what that took.
+
+    Rows that differ only in their objectives share it: they have the same first epochs.
+    """
+
+    file: Path
+    borrowed: float = 0.0
+    _start: float = field(default_factory=time.process_time)
+
+    @property
+    def _seconds(self) -> Path:
+        return self.file.with_suffix(".json")
+
+    def note(self, progress: Progress) -> None:
+        """Keep the CPU time of the first epochs, or take that of whoever made them."""
+        if progress.resumed:
+            self.borrowed = json.loads(self._seconds.read_text(encoding="utf-8"))
+        elif progress.is_epoch_end and self.file.exists() and not self._seconds.exists():
+            self._seconds.write_text(json.dumps(time.process_time() - self._start), encoding="utf-8")
+
+
+@dataclass
 class Training:
     """What is noted while a parser is trained: its scores on dev after every epoch, what its objectives did, and how
     it learns."""
@@ -110,6 +141,7 @@ class Training:
     epochs: list[dict[str, float]] = field(default_factory=list)
     learner: dict[str, Any] = field(default_factory=dict)
     tallies: list[list[dict[str, Any]]] = field(default_factory=list)
+    warm: WarmStart | None = None
 
     def note(self, progress: Progress) -> None:
         """Take in one report."""
@@ -130,18 +162,33 @@ class Training:
         if recipe.targeted is not None:
             first = self.train(replace(recipe, targeted=None), data, options=options, epochs=epochs, seed=seed)
             treebank = [*treebank, *best_of_lists(first, recipe.targeted.make(data))]
+        objectives = [extra.make(data) for extra in recipe.extras]
+        alone = min((objective.start or USUAL_START for objective in objectives), default=USUAL_START) - 1
+        warm = self.warm if 0 < alone < epochs * recipe.passes and not data.dev else None
         reports = treetune.train(
             parser,
             treebank,
-            objectives=[extra.make(data) for extra in recipe.extras],
+            objectives=objectives,
             dev=data.dev,
             epochs=epochs * recipe.passes,
             seed=seed,
+            warm=None if warm is None else warm.file,
             **recipe.learning,
         )
         for progress in reports:
             self.note(progress)
+            if warm is not None:
+                warm.note(progress)
+        if recipe.then:
+            self._go_on(parser, recipe, data, seed=seed)
         return parser
+
+    def _go_on(self, parser: Parser, recipe: Recipe, data: Data, *, seed: int) -> None:
+        """Let a trained parser learn from other objectives alone."""
+        objectives = [extra.make(data) for extra in recipe.then]
+        for progress in treetune.train(parser, objectives=objectives, epochs=recipe.then_epochs, seed=seed, go_on=True):
+            if progress.is_epoch_end:
+                self.say(f"  pass {progress.epoch} without the treebank: {progress.objectives}")
 
     def _train_guided(
         self, recipe: Recipe, guide: Recipe, data: Data, *, options: Mapping[str, Any], epochs: int, seed: int

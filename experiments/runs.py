@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import math
 import os
@@ -17,11 +18,12 @@ from typing import Any
 import measuring
 import outcomes
 from corpora import Corpus, Data, Limits
-from recipes import Recipe, Training, loss_of
+from recipes import Recipe, Training, WarmStart, loss_of
 from treetune import Example
 from treetune.corpus.orders import WordOrder
 from treetune.corpus.projectivity import is_projective
 from treetune.evaluate import evaluate
+from treetune.learning.trainer import USUAL_START
 from treetune.models.base import Parser
 
 Record = dict[str, Any]
@@ -81,13 +83,16 @@ def _digest(path: Path, modified: int) -> str:
     return measuring.sha256(path)[:16]
 
 
-def run(row: Row, data: Data, *, epochs: int, seed: int) -> Record:
-    """Train one row with one seed and score it on every test file, once."""
+def run(row: Row, data: Data, *, epochs: int, seed: int, warm: Path | None = None) -> Record:
+    """Train one row with one seed and score it on every test file, once.
+
+    `warm` is a folder in which rows share the first epochs, before their objectives start; of the same data and code.
+    """
     warm_up(row, data)
-    training = Training(measuring.say)
+    training = Training(measuring.say, warm=None if warm is None else _warm_start(warm, row, data, seed))
     start = time.process_time()
     parser = training.train(row.recipe, data, options=row.corpus.options, epochs=epochs, seed=seed)
-    seconds = time.process_time() - start
+    seconds = time.process_time() - start + (training.warm.borrowed if training.warm else 0.0)
     return {
         "cpu_seconds": seconds,
         "learner": training.learner,
@@ -100,13 +105,22 @@ def run(row: Row, data: Data, *, epochs: int, seed: int) -> Record:
     }
 
 
+def _warm_start(folder: Path, row: Row, data: Data, seed: int) -> WarmStart:
+    """Return where the first epochs of a row are kept: in a file for all that decides them."""
+    recipe = replace(row.recipe, extras=(), passes=1, then=()).settings()
+    starts = [extra.options.get("start") for extra in row.recipe.extras]
+    decides = [recipe, row.corpus.train, dict(row.corpus.options), len(data.train), seed, starts or [USUAL_START]]
+    name = hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:16]
+    return WarmStart(folder / f"{name}.warm")
+
+
 def warm_up(row: Row, data: Data) -> None:
     """Train on next to nothing, so that no run is charged for compiling."""
     others = {name: examples[:_WARM_UP] for name, examples in data.others.items()}
     orders = {name: found[:_WARM_UP] for name, found in data.orders.items()}
     little = replace(data, train=data.train[:_WARM_UP], dev=data.dev[:_WARM_UP], others=others, orders=orders)
     extras = tuple(replace(extra, options={**extra.options, "start": 1}) for extra in row.recipe.extras)
-    recipe = replace(row.recipe, folds=2, extras=extras, passes=1, targeted=None)
+    recipe = replace(row.recipe, folds=2, extras=extras, passes=1, targeted=None, then_epochs=1)
     parser = Training(lambda _: None).train(recipe, little, options=row.corpus.options, epochs=1, seed=0)
     parser.predict_batch([example.sentence for example in little.train])
 

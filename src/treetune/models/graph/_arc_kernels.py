@@ -388,19 +388,19 @@ def sum_labels(store, features, count, places, sums):  # type: ignore[no-untyped
 
 
 @inner
-def best_label(sums, allowed, masks, fixed):  # type: ignore[no-untyped-def]
-    """Return the best label that `masks[allowed]` lets through, or the fixed one, and its sum."""
+def best_label(sums, allowed, tag, masks, fixed):  # type: ignore[no-untyped-def]
+    """Return the best label that `masks[allowed, tag]` lets through, or the fixed one, and its sum."""
     if fixed >= 0:
         return np.int64(fixed), sums[np.uint64(fixed)]
     best, score = np.uint64(0), np.float32(-np.inf)
-    for label in range(np.uint64(masks.shape[1])):
-        if masks[allowed, label] and sums[label] > score:
+    for label in range(np.uint64(masks.shape[2])):
+        if masks[allowed, tag, label] and sums[label] > score:
             best, score = np.uint64(label), sums[label]
     return np.int64(best), score
 
 
 @lean_part
-def add_labels(templates, store, units, guide, n, masks, fixed_labels, has_gold, cost, space):  # type: ignore[no-untyped-def]
+def add_labels(templates, store, units, guide, n, masks, tags, fixed_labels, has_gold, cost, space):  # type: ignore[no-untyped-def]
     """Add to every arc the score of its best label, which is written to `best_labels`.
 
     If the right tree is known (`has_gold`), every label of a wrong arc and every wrong label of a right one is
@@ -417,17 +417,18 @@ def add_labels(templates, store, units, guide, n, masks, fixed_labels, has_gold,
             pair_features(templates, space.parts, head, dependent, kind, first, last, space.features)
             sum_labels(store, space.features, last - first, space.places, space.sums)
             at = head * size + dependent
+            tag = np.uint64(tags[dependent])
             fixed = np.int64(NO_LABEL) if fixed_labels.shape[0] == 0 else np.int64(fixed_labels[dependent])
             if has_gold and np.int64(space.gold_heads[dependent]) == np.int64(head):
                 right = np.uint64(space.gold_labels[dependent])
                 right_score = space.sums[right]
                 space.sums[right] -= np.float32(cost)
-                label, score = best_label(space.sums, allowed, masks, fixed)
+                label, score = best_label(space.sums, allowed, tag, masks, fixed)
                 score += np.float32(cost)
                 space.label_gaps[dependent] = np.float64(score) - np.float64(right_score)
                 space.scores[at] += np.float64(score)
             else:
-                label, score = best_label(space.sums, allowed, masks, fixed)
+                label, score = best_label(space.sums, allowed, tag, masks, fixed)
                 space.scores[at] += np.float64(score) * units[1] + cost
             space.best_labels[at] = np.int32(label)
 
@@ -479,7 +480,7 @@ def tree_label_features(templates, guide, n, heads, dependent, space):  # type: 
 
 
 @lean_part
-def label_tree(templates, store, guide, n, masks, fixed_labels, heads, labels, space):  # type: ignore[no-untyped-def]
+def label_tree(templates, store, guide, n, masks, tags, fixed_labels, heads, labels, space):  # type: ignore[no-untyped-def]
     """Second stage: write the best label of every arc of a tree; return the sum of their scores."""
     find_family(n, heads, space)
     total = 0.0
@@ -487,7 +488,8 @@ def label_tree(templates, store, guide, n, masks, fixed_labels, heads, labels, s
         count = tree_label_features(templates, guide, n, heads, dependent, space)
         sum_labels(store, space.features, count, space.places, space.sums)
         fixed = np.int64(NO_LABEL) if fixed_labels.shape[0] == 0 else np.int64(fixed_labels[dependent])
-        label, score = best_label(space.sums, np.uint64(heads[dependent] != 0), masks, fixed)
+        allowed, tag = np.uint64(heads[dependent] != 0), np.uint64(tags[dependent])
+        label, score = best_label(space.sums, allowed, tag, masks, fixed)
         labels[dependent] = np.int32(label)
         total += np.float64(score)
     return total
@@ -527,7 +529,9 @@ class Weights(NamedTuple):
 
 
 @inner
-def score_sentence(templates, weights, options, columns, base, n, guide, masks, fixed_labels, has_gold, cost, space):  # type: ignore[no-untyped-def]
+def score_sentence(  # type: ignore[no-untyped-def]
+    templates, weights, options, columns, base, n, guide, masks, tags, fixed_labels, has_gold, cost, space
+):
     """Write the scores of all arcs, labels and siblings of a sentence."""
     fill_parts(templates, columns, base, n, guide, space)
     score_arcs(templates, weights.arcs, guide, n, space)
@@ -543,7 +547,7 @@ def score_sentence(templates, weights, options, columns, base, n, guide, masks, 
             for i in range(size * size * size):
                 space.siblings[i] *= unit
     if options.joint:
-        add_labels(templates, weights.labels, weights.units, guide, n, masks, fixed_labels, has_gold, cost, space)
+        add_labels(templates, weights.labels, weights.units, guide, n, masks, tags, fixed_labels, has_gold, cost, space)
 
 
 @inner
@@ -557,7 +561,7 @@ def forbid_arcs(n, masks, fixed_heads, fixed_labels, space):  # type: ignore[no-
             if head >= 0:
                 forbidden = np.int64(other) != head
             else:
-                forbidden = label >= 0 and not masks[allowed, np.uint64(label)]
+                forbidden = label >= 0 and not masks[allowed, np.uint64(0), np.uint64(label)]
             if forbidden:
                 space.scores[other * size + dependent] = -np.inf
 
@@ -618,7 +622,7 @@ def rearrange_all(scores, siblings, space, contraction, count, heads, out):  # t
 
 @entry
 def parse_range(  # type: ignore[no-untyped-def]
-    templates, weights, options, columns, offsets, guides, masks, fixed, first, last, k, space,
+    templates, weights, options, columns, offsets, guides, masks, tags, fixed, first, last, k, space,
     chart, lists, contraction, partition, climb, found_heads, found_labels, found_scores, counts,
 ):  # fmt: skip
     """Parse sentences [first, last); results go to `found_*[rank, token]`, `found_scores[sentence, rank]`.
@@ -636,7 +640,7 @@ def parse_range(  # type: ignore[no-untyped-def]
         is_fixed = fixed.shape[1] > 0
         fixed_labels = fixed[1, base:end] if is_fixed else fixed[1]
         score_sentence(
-            templates, weights, options, columns, base, n, guide, masks, fixed_labels, False, 0.0, space
+            templates, weights, options, columns, base, n, guide, masks, tags[base:end], fixed_labels, False, 0.0, space
         )  # fmt: skip
         if is_fixed:
             forbid_arcs(n, masks, fixed[0, base:end], fixed_labels, space)
@@ -654,7 +658,9 @@ def parse_range(  # type: ignore[no-untyped-def]
                 for dependent in range(1, size):
                     labels[dependent] = space.best_labels[heads[rank, dependent] * size + dependent]
             else:
-                label_tree(templates, weights.labels, guide, n, masks, fixed_labels, heads[rank], labels, space)
+                label_tree(
+                    templates, weights.labels, guide, n, masks, tags[base:end], fixed_labels, heads[rank], labels, space
+                )
 
 
 # Learning.
@@ -793,7 +799,7 @@ def sum_pairs(weights, features, outputs, count):  # type: ignore[no-untyped-def
 
 
 @entry
-def score_labels_of(templates, weights, columns, guide, n, masks, heads, dependents, space, scores):  # type: ignore[no-untyped-def]
+def score_labels_of(templates, weights, columns, guide, n, masks, tags, heads, dependents, space, scores):  # type: ignore[no-untyped-def]
     """Write the scores of all labels of some arcs, -inf for labels that cannot stand there; for joint labels."""
     fill_parts(templates, columns, 0, n, guide, space)
     first, last = np.uint64(templates.bounds[0]), np.uint64(templates.bounds[1])
@@ -802,8 +808,8 @@ def score_labels_of(templates, weights, columns, guide, n, masks, heads, depende
         kind = arc_kind(guide, head, dependent)
         pair_features(templates, space.parts, head, dependent, kind, first, last, space.features)
         sum_labels(weights.labels, space.features, last - first, space.places, space.sums)
-        for label in range(np.uint64(masks.shape[1])):
-            may = masks[np.uint64(head != np.uint64(0)), label]
+        for label in range(np.uint64(masks.shape[2])):
+            may = masks[np.uint64(head != np.uint64(0)), np.uint64(tags[dependent]), label]
             scores[i, label] = np.float64(space.sums[label]) * weights.units[1] if may else -np.inf
 
 
@@ -998,7 +1004,7 @@ def learn_arcs(templates, options, lesson, guide, n, space, margins, update):  #
 
 
 @lean_part
-def learn_labels(templates, weights, lesson, guide, n, masks, space, update, count):  # type: ignore[no-untyped-def]
+def learn_labels(templates, weights, lesson, guide, n, masks, tags, space, update, count):  # type: ignore[no-untyped-def]
     """Second stage: append the changes of the labels of gold arcs to `update`; return how many wait now."""
     find_family(n, space.gold_heads, space)
     for dependent in range(np.uint64(1), np.uint64(n + 1)):
@@ -1007,7 +1013,8 @@ def learn_labels(templates, weights, lesson, guide, n, masks, space, update, cou
         right = np.uint64(space.gold_labels[dependent])
         right_score = space.sums[right]
         space.sums[right] = np.float32(-np.inf)
-        wrong, score = best_label(space.sums, np.uint64(space.gold_heads[dependent] != 0), masks, np.int64(NO_LABEL))
+        allowed, tag = np.uint64(space.gold_heads[dependent] != 0), np.uint64(tags[dependent])
+        wrong, score = best_label(space.sums, allowed, tag, masks, np.int64(NO_LABEL))
         if score == np.float32(-np.inf):
             continue
         missing = np.float64(score) - np.float64(right_score)
@@ -1058,8 +1065,8 @@ def finish_update(weights, averages, update):  # type: ignore[no-untyped-def]
 
 @entry
 def train_range(  # type: ignore[no-untyped-def]
-    templates, weights, averages, options, lesson, columns, offsets, guides, masks, gold, order, first, last, space,
-    chart, lists, contraction, partition, climb, margins, update,
+    templates, weights, averages, options, lesson, columns, offsets, guides, masks, tags, gold, order, first, last,
+    space, chart, lists, contraction, partition, climb, margins, update,
 ):  # fmt: skip
     """Learn from sentences order[first:last]; return how many were done, how many led to an update, and room wanted.
 
@@ -1080,7 +1087,8 @@ def train_range(  # type: ignore[no-untyped-def]
             space.gold_heads[token] = gold[0, base + token]
             space.gold_labels[token] = gold[1, base + token]
         score_sentence(
-            templates, weights, options, columns, base, n, guide, masks, no_labels, True, lesson.cost, space
+            templates, weights, options, columns, base, n, guide, masks, tags[base:end], no_labels, True, lesson.cost,
+            space,
         )  # fmt: skip
         if lesson.cost > 0.0 and not options.joint:
             add_costs(n, lesson.cost, space)
@@ -1092,7 +1100,7 @@ def train_range(  # type: ignore[no-untyped-def]
                 update,
             )  # fmt: skip
         if not options.joint:
-            count = learn_labels(templates, weights, lesson, guide, n, masks, space, update, count)
+            count = learn_labels(templates, weights, lesson, guide, n, masks, tags[base:end], space, update, count)
         if flat.flat_is_short(weights.arcs, averages.arcs, count) or rows.room_is_short(
             weights.labels, averages.labels, count
         ):

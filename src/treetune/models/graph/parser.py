@@ -201,7 +201,7 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
         units = np.array([1 / weights.arcs.scale, 1 / weights.labels.scale])
         stores = kernels.Weights(weights.arcs.store, weights.labels.store, units)
         assert self._templates is not None
-        return Task(self._templates, stores, self.options, self.grammar.labels.masks())
+        return Task(self._templates, stores, self.options, self.grammar.masks)
 
     def _encode(self, sentences: Sequence[Sentence], constraints: Sequence[Tree] | None) -> Batch:
         columns, offsets = self.grammar.encoder.encode(sentences)
@@ -210,7 +210,8 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
         if constraints is not None:
             crossing = self.options.crossing
             fixed = np.stack(encode_fixed(sentences, constraints, labels=self.grammar.labels, crossing=crossing))
-        return Batch(columns, offsets, guides, fixed)
+        tags = self.grammar.labels.tags(self.grammar.encoder, columns)
+        return Batch(columns, offsets, tags, guides, fixed)
 
     def _search(self, batch: Batch, *, k: int, threads: int) -> Found:
         task = self._task()

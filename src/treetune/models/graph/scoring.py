@@ -35,10 +35,11 @@ class Task:
 
 @dataclass(frozen=True)
 class Batch:
-    """Sentences as numbers: columns over all tokens, where each sentence starts, guides, what is fixed."""
+    """Sentences as numbers: columns and tags over all tokens, where each sentence starts, guides, what is fixed."""
 
     columns: NDArray[np.int32]
     offsets: NDArray[np.int64]
+    tags: NDArray[np.int32]
     guides: NDArray[np.int32]
     fixed: NDArray[np.int32]
 
@@ -52,7 +53,7 @@ class Batch:
         start, end = self.offsets[place], self.offsets[place + 1]
         columns = np.ascontiguousarray(self.columns[:, start:end])
         guides = self.guides[start:end] if len(self.guides) else self.guides
-        return Batch(columns, np.array([0, end - start], np.int64), guides, NOTHING_FIXED)
+        return Batch(columns, np.array([0, end - start], np.int64), self.tags[start:end], guides, NOTHING_FIXED)
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ def pairs_of_arc(templates: kernels.Templates, longest: int) -> int:
 def make_space(task: Task, longest: int, *, k: int) -> kernels.Space:
     """Return working memory for the scores of sentences of up to `longest` words."""
     size, total = longest + 2, len(task.templates.starts) - 1
-    labels = task.masks.shape[1]
+    labels = task.masks.shape[2]
     pairs = pairs_of_arc(task.templates, longest)
     return kernels.Space(
         parts=np.empty((len(kernels.PLACES), size, total), np.uint64),
@@ -184,7 +185,8 @@ def run(task: Task, batch: Batch, *, k: int = 1, threads: int = 1) -> Found:
         def work(first: int, last: int) -> None:
             kernels.parse_range(
                 task.templates, task.weights, task.options, batch.columns, batch.offsets, batch.guides, task.masks,
-                batch.fixed, first, last, k, space, *searching, found.heads, found.labels, found.scores, found.counts,
+                batch.tags, batch.fixed, first, last, k, space, *searching, found.heads, found.labels,
+                found.scores, found.counts,
             )  # fmt: skip
 
         return work
@@ -210,10 +212,10 @@ def collect(
 def label_scores(task: Task, batch: Batch, heads: NDArray[np.int32]) -> NDArray[np.float64]:
     """Return the scores of all labels of the words of the first sentence under these heads (joint labels)."""
     n = len(heads) - 1
-    scores = np.empty((n, task.masks.shape[1]))
+    scores = np.empty((n, task.masks.shape[2]))
     words = np.arange(1, n + 1, dtype=np.int32)
     kernels.score_labels_of(
-        task.templates, task.weights, batch.columns, batch.guides, n, task.masks, heads[1:].copy(), words,
+        task.templates, task.weights, batch.columns, batch.guides, n, task.masks, batch.tags, heads[1:].copy(), words,
         make_space(task, n, k=1), scores,
     )  # fmt: skip
     return scores

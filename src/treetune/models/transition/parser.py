@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
@@ -17,7 +18,7 @@ from treetune.features.encoding import COLUMNS, GUIDE_COLUMN, INPUTS, USUAL_COLU
 from treetune.features.templates import TemplateSet, check_clusters, check_guided, is_guide, load_templates
 from treetune.models.base import Candidate, Learner
 from treetune.models.constraints import encode_fixed
-from treetune.models.labels import LabelTable
+from treetune.models.labels import TAGS, LabelTable
 from treetune.models.learners import LearningOptions
 from treetune.models.parsing import TreeParser
 from treetune.models.transition import _kernels as kernels
@@ -37,7 +38,8 @@ class TransitionConfig:
     `inputs` are the tag columns it may look at, where the treebank has them. Words seen less than
     `min_count` times in training are treated as unknown. A label that marks lifted arcs (see
     `corpus.projectivity`) is learned when the treebank has at least `min_lifted` of it. `clusters` is a file of
-    word clusters, for feature sets that look at them; a trained model has them inside.
+    word clusters, for feature sets that look at them; a trained model has them inside. With `labels_by_tag` a
+    word bears only labels that words of its UPOS tag have borne in the treebank.
     """
 
     beam: int = 8
@@ -46,6 +48,7 @@ class TransitionConfig:
     min_count: int = 2
     min_lifted: int = 20
     clusters: str | None = None
+    labels_by_tag: bool = True
 
     def __post_init__(self) -> None:
         for name in ("beam", "min_count", "min_lifted"):
@@ -85,7 +88,15 @@ class Grammar:
                 f"no template of the feature set {config.features!r} fits the treebank, "
                 f"which has only the columns {', '.join(encoder.columns)}"
             )
-        return cls(encoder, LabelTable.learn(trees), template_set, guided)
+        labels = LabelTable.learn(trees)
+        if config.labels_by_tag and TAGS in encoder.columns:
+            labels = labels.learn_tags(sentences, trees)
+        return cls(encoder, labels, template_set, guided)
+
+    @cached_property
+    def masks(self) -> kernels.Labels:
+        """Which labels an arc may bear, as the kernels read it."""
+        return label_masks(self.labels, self.encoder)
 
     def templates(self) -> kernels.Templates:
         """Return the templates as the kernels read them."""
@@ -96,7 +107,7 @@ class Grammar:
         columns, offsets = self.encoder.encode(sentences)
         if self.is_guided:
             columns = np.vstack([columns, guide_heads(sentences)])
-        return kernels.Sentences(columns, offsets)
+        return kernels.Sentences(columns, offsets, self.labels.tags(self.encoder, columns))
 
 
 class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
@@ -285,9 +296,9 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
         return parser
 
     def _task(self, beam: int) -> Task:
-        labels = self.grammar.labels
+        grammar = self.grammar
         assert self._templates is not None
-        return Task(self._templates, self.weights.store, label_masks(labels), labels.root_kinds(), beam)
+        return Task(self._templates, self.weights.store, grammar.masks, grammar.labels.root_kinds(), beam)
 
     def _encode(
         self, sentences: Sequence[Sentence], constraints: Sequence[Tree] | None
