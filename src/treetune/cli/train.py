@@ -29,12 +29,10 @@ CHECKPOINT_SUFFIX = ".checkpoint"
 def train(
     treebank: Annotated[
         str | None,
-        typer.Argument(metavar="TRAIN", help="Trees to learn from, CoNLL-U or CoNLL-X; or an experiment, .toml."),
+        typer.Argument(metavar="TRAIN", help="What to learn from: CoNLL-U, CoNLL-X, IOB; or an experiment, .toml."),
     ] = None,
     model: Annotated[str | None, typer.Option("--model", metavar="OUT", help="Where to write the model.")] = None,
-    dev: Annotated[
-        str | None, typer.Option("--dev", metavar="DEV", help="Trees by which the best epoch is chosen.")
-    ] = None,
+    dev: Annotated[str | None, typer.Option("--dev", metavar="DEV", help="What the best epoch is chosen by.")] = None,
     also: Annotated[
         list[str] | None,
         typer.Option(
@@ -54,6 +52,9 @@ def train(
         list[str] | None,
         typer.Option("--set", metavar="TABLE.KEY=VALUE", help="Change a key of the experiment; repeat it for more."),
     ] = None,
+    task: options.TaskName = None,
+    column: options.Column = None,
+    order: options.Order = None,
     parser: options.Name = None,
     beam: options.Beam = None,
     decoder: options.Decoder = None,
@@ -61,6 +62,8 @@ def train(
     max_memory: options.MaxMemory = None,
     features: options.Features = None,
     inputs: options.Inputs = None,
+    clusters: options.ClusterFile = None,
+    tagger: options.TaggerFile = None,
     epochs: options.Epochs = None,
     learner: options.LearnerName = None,
     update: options.Update = None,
@@ -71,7 +74,7 @@ def train(
     dev_guide: options.DevGuide = None,
     folds: options.Folds = None,
     choose_by: Annotated[
-        str | None, typer.Option("--choose-by", metavar="METRIC", help="What the best epoch on DEV is chosen by, LAS.")
+        str | None, typer.Option("--choose-by", metavar="METRIC", help="The score by which, LAS for parsers.")
     ] = None,
     seed: options.Seed = None,
     projectivize: Annotated[
@@ -114,13 +117,16 @@ def train(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Write a JSON report to stdout.")] = False,
 ) -> None:
-    """Train a parser; OUT appears, or is replaced, only when training is complete.
+    """Train a parser or a tagger; OUT appears, or is replaced, only when training is complete.
 
     TRAIN may be an experiment file, in which all this is written down.
     """
     # Whatever can be wrong about the options is found before any data is read.
     tables: dict[str, Any] = {
         **tables_of(
+            task=task,
+            columns=options.columns(column),
+            order=order,
             parser=parser,
             beam=beam,
             decoder=decoder,
@@ -128,6 +134,7 @@ def train(
             max_memory=max_memory,
             features=features,
             inputs=options.columns(inputs),
+            clusters=clusters,
             start_from=start_from,
             learner=learner,
             update=update,
@@ -140,6 +147,7 @@ def train(
                 "dev": dev,
                 "guide": guide,
                 "dev_guide": dev_guide,
+                "tagger": tagger,
                 "folds": folds,
                 "epochs": epochs,
                 "seed": seed,
@@ -164,8 +172,8 @@ def train(
     files = _run_files(
         experiment, out, checkpoint=checkpoint, no_checkpoint=no_checkpoint, resume=resume, log=log, plot=plot
     )
-    task = Task.prepare(experiment, say=partial(note, quiet=quiet))
-    info = _run(task, files, quiet=quiet)
+    prepared = Task.prepare(experiment, say=partial(note, quiet=quiet))
+    info = _run(prepared, files, quiet=quiet)
     note(f"wrote {out}, {Path(out).stat().st_size / 1e6:.1f} MB", quiet=quiet)
     if plot is not None and files.records:
         draw_curves(files.records, plot, best_epoch=info["training"]["best_epoch"])
