@@ -154,7 +154,7 @@ def costs(row: Row, parser: Parser, gold: Sequence[Example], orders: Sequence[Wo
         return {}
     loss = loss_of(row.loss)
     trees = parser.predict_batch([example.sentence for example in gold])
-    by_order = loss.reads == "orders"
+    by_order = loss.reference == "order"
     references: Sequence[Any] = (orders or ()) if by_order else [example.gold for example in gold]
     triples = [
         (example.sentence, tree, reference)

@@ -89,8 +89,10 @@ def test_wrong_options_are_named(options: dict[str, object], message: str) -> No
 
 def test_a_sum_reads_what_its_parts_read() -> None:
     both = Weighted([(1, Reordering()), (3, Reordering(rules="hi", score="tau"))])
-    assert both.reads == "orders"
+    assert both.reference == "order"
     assert both(SENTENCE, RIGHT, ORDER) == 0
-    assert Weighted([(1, Root())]).reads == "trees"
-    with pytest.raises(ConfigError, match=r"^the parts of a weighted loss see one reference: expected all to read "):
+    assert Weighted([(1, Root())]).reference == Root().reference
+    with pytest.raises(
+        ConfigError, match=r"^the parts of loss weighted must compare with the same, found order and tree$"
+    ):
         Weighted([(1, Reordering()), (1, Root())])

@@ -11,8 +11,9 @@ from treetune.corpus.iob import format_iob, read_iob, write_iob
 from treetune.corpus.projectivity import deprojectivize, is_projective, plain_label, projectivize
 from treetune.corpus.sentence import Enhanced, Example, Sentence, Tree
 from treetune.corpus.spans import Span, iob_tags, spans_of
-from treetune.corpus.treebank import read_trees, write_trees
+from treetune.corpus.treebank import read_tagged, read_trees, write_trees
 from treetune.corpus.wellformed import find_cycle, is_tree
+from treetune.corpus.words import read_words
 
 __all__ = [
     "Enhanced",
@@ -39,7 +40,9 @@ __all__ = [
     "read_conllx",
     "read_iob",
     "read_lines",
+    "read_tagged",
     "read_trees",
+    "read_words",
     "spans_of",
     "with_guides",
     "write_conllu",

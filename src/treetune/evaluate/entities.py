@@ -17,6 +17,7 @@ from treetune.corpus.spans import OUTSIDE, spans_of
 from treetune.corpus.tags import Tagged, Tags
 from treetune.errors import ConfigError, DataError, unknown_name
 from treetune.evaluate.breakdown import Tally
+from treetune.evaluate.judges import Judge
 from treetune.evaluate.metrics import Metric, json_number, percent
 from treetune.evaluate.pairing import pair_tagged
 
@@ -159,3 +160,6 @@ def evaluate_entities(gold: Iterable[Tagged], predicted: Iterable[Tags | Tagged]
         right.update(span.label for span in set(gold_spans) & set(answer_spans))
     names = sorted(expected.keys() | found.keys(), key=lambda name: (-expected[name], name))
     return EntityScores(tuple(per_sentence), {name: Tally(expected[name], found[name], right[name]) for name in names})
+
+
+ENTITIES = Judge(tuple(ENTITY_METRICS), "F1", evaluate_entities)

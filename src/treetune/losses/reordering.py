@@ -32,7 +32,7 @@ class Reordering(Loss[Tree, WordOrder]):
     """
 
     name: ClassVar[str] = "reordering"
-    reads: ClassVar[str] = "orders"
+    reference = "order"
 
     def __init__(self, *, rules: str | Path | RuleSet = "sov", score: Score = "reorder") -> None:
         if not isinstance(rules, str | Path | RuleSet):
