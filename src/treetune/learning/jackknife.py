@@ -1,4 +1,4 @@
-"""A treebank to trees (or tags) by models that have not seen it: each fold is parsed by one trained on the others.
+"""A treebank to trees, or tags, by models that have not seen it: each fold goes to a model trained on the others.
 
 What one parser says of a sentence it has learned from is better than what it will say of a new one. A parser
 that is to use this output must therefore be trained on jackknifed trees (Cherry and Bergsma 2012, section 4).
@@ -7,16 +7,21 @@ that is to use this output must therefore be trained on jackknifed trees (Cherry
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Unpack, cast
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 import numpy as np
 
+from treetune.corpus.sentence import Example
+from treetune.corpus.tags import tagged, with_tags
 from treetune.errors import ConfigError
 from treetune.learning.progress import Progress
 from treetune.learning.trainer import train
 from treetune.models.base import Model
 from treetune.models.learners import LearningOptions
+
+if TYPE_CHECKING:
+    from treetune.models.sequence.tagger import Tagger
 
 # A fold is put together from at least so many places of the treebank.
 RUNS_PER_FOLD = 4
@@ -33,7 +38,7 @@ class FoldProgress:
     """One report: model `fold` of `folds` is at work, and `parsed` of `total` sentences have their tree.
 
     `training` is what the trainer reports of this model, None when it has just parsed its fold. The last report
-    has the trees of all sentences, in the order of the treebank; of taggers, their `Tags`.
+    has the trees of all sentences (of taggers, the tags), in the order of the treebank.
     """
 
     fold: int
@@ -57,7 +62,7 @@ def jackknife(
 
     Args:
         make_model: Makes an untrained model, the same each time.
-        treebank: Complete trees.
+        treebank: Examples with complete trees, or whatever else the model learns from.
         folds: How many models to train; more folds, more like a model of the whole treebank.
         seed: Deals the sentences to folds and trains; the same seed gives the same trees.
         threads: For parsing only; the result does not depend on it.
@@ -66,6 +71,35 @@ def jackknife(
     check_options(make_model(), options)
     parts = make_folds(treebank, folds=folds, seed=seed)
     return _all_folds(make_model, treebank, parts, seed=seed, threads=threads, options=options)
+
+
+def jackknife_tags(
+    make_tagger: Callable[[], Tagger],
+    examples: Sequence[Example],
+    *,
+    folds: int = 10,
+    seed: int = 0,
+    threads: int = 1,
+    on_progress: Callable[[FoldProgress], None] = lambda report: None,
+    **options: Unpack[TrainOptions],
+) -> list[Example]:
+    """Return the examples with tags by taggers that have not seen them, in place of the gold tags they have.
+
+    A parser trained on them meets the mistakes that the tagger will make. The arguments are those of `jackknife`;
+    `on_progress` is called with every report.
+    """
+    columns = make_tagger().columns
+    reports = jackknife(
+        make_tagger, tagged(examples, columns), folds=folds, seed=seed, threads=threads, **options
+    )  # fmt: skip
+    found: Sequence[Any] = ()
+    for report in reports:
+        on_progress(report)
+        found = report.trees or ()
+    return [
+        replace(example, sentence=with_tags(example.sentence, tags, columns))
+        for example, tags in zip(examples, found, strict=True)
+    ]
 
 
 def check_options(model: Model[Any], options: TrainOptions) -> None:
