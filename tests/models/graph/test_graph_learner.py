@@ -18,6 +18,7 @@ from treetune.models import labels as table
 from treetune.models.graph.learner import GraphLearner
 from treetune.models.graph.parser import GraphParser
 from treetune.weights._flat_kernels import FlatStore
+from treetune.weights.flat import empty_filter
 
 INF = float("inf")
 
@@ -201,7 +202,8 @@ def test_tables_that_grow_while_learning_change_nothing() -> None:
         parser = GraphParser(features="default", min_count=1)
         learner = make_learner(parser, treebank, learner="perceptron")
         values = np.zeros(size, np.float32)
-        learner.arcs.store = FlatStore(np.zeros(size, np.uint64), values, learner.arcs.store.mask)
+        keys = np.zeros(size, np.uint64)
+        learner.arcs.store = FlatStore(keys, values, learner.arcs.store.mask, empty_filter(size))
         learner.arcs.averages = learner.arcs.averages._replace(values=np.zeros_like(values))
         for _ in range(4):
             learner.learn(np.arange(40))

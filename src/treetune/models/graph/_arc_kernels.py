@@ -48,7 +48,8 @@ class Templates(NamedTuple):
     """Templates as arrays.
 
     Template t has the atoms starts[t]..starts[t + 1]. `extra[kind, t]` holds its seed and what it makes of the
-    kind of arc. Templates below `bounds[0]` are of arcs, below `bounds[1]` of labels; group g of triples is
+    kind of arc. Templates below `bounds[0]` are of arcs, below `bounds[1]` of labels. Of those of arcs, the ones from
+    `alone[0]` on look at the head alone, those from `alone[1]` on at the dependent alone. Group g of triples is
     group_first[g]..group_last[g], of the kind group_kind[g]. `transparent` says which values of the column
     `coarse_column[0]` (coarse tags; -1 if there is none) a search for marks sees through.
     """
@@ -60,6 +61,7 @@ class Templates(NamedTuple):
     atom_seed: NDArray[np.uint64]
     extra: NDArray[np.uint64]
     bounds: NDArray[np.int64]
+    alone: NDArray[np.int64]
     group_first: NDArray[np.int64]
     group_last: NDArray[np.int64]
     group_kind: NDArray[np.int64]
@@ -70,8 +72,10 @@ class Templates(NamedTuple):
 class Space(NamedTuple):
     """Working memory for one sentence; `siblings` is empty where a model needs none.
 
-    `classes` and `members` say of the three words of a triple which class each token has, and one token of each
-    class; `family` is what the second stage looks at: nearest sibling, first and last child. `pair_*` and
+    `words` is what a head (first half) and a dependent score by themselves, by token and kind of arc. `classes` and
+    `members` say of the three words of a triple which class each token has, and one token of each class; `met`,
+    `reach` and `running` are of these classes (see `add_between`). `batch_*` are look-ups that wait for others.
+    `family` is what the second stage looks at: nearest sibling, first and last child. `pair_*` and
     `gold_*` hold the features of one arc with their outputs, `steps` those of factored MIRA.
     """
 
@@ -79,6 +83,7 @@ class Space(NamedTuple):
     marks: NDArray[np.int32]
     features: NDArray[np.uint64]
     places: NDArray[np.int64]
+    words: NDArray[np.float64]
     scores: NDArray[np.float64]
     siblings: NDArray[np.float64]
     best_labels: NDArray[np.int32]
@@ -88,6 +93,12 @@ class Space(NamedTuple):
     classes: NDArray[np.int32]
     members: NDArray[np.int32]
     seen: NDArray[np.int32]
+    met: NDArray[np.int32]
+    reach: NDArray[np.int32]
+    running: NDArray[np.float64]
+    batch_features: NDArray[np.uint64]
+    batch_targets: NDArray[np.int64]
+    batch_places: NDArray[np.int64]
     family: NDArray[np.int32]
     heads: NDArray[np.int32]
     labels: NDArray[np.int32]
@@ -197,20 +208,57 @@ def triple_features(templates, parts, head, dependent, third, kind, first, last,
         )
 
 
+@inner
+def ask_for_word(templates, parts, place, token, kind, first, last, target, space, count):  # type: ignore[no-untyped-def]
+    """Append the features of templates [first, last), which look at one word, to a batch; return its new size."""
+    for i in range(last - first):
+        space.batch_features[count + i] = parts[place, token, first + i] + templates.extra[kind, first + i]
+        space.batch_targets[count + i] = np.int64(target)
+    return count + last - first
+
+
+@lean_part
+def score_words(templates, store, guide, n, head, space):  # type: ignore[no-untyped-def]
+    """Make known what each word of the arcs of a head scores by itself in that kind of arc."""
+    size, kinds = np.uint64(n + 1), np.uint64(KINDS)
+    middle, split, last = np.uint64(templates.alone[0]), np.uint64(templates.alone[1]), np.uint64(templates.bounds[0])
+    words = space.words
+    count = np.uint64(0)
+    for dependent in range(np.uint64(1), size):
+        kind = arc_kind(guide, head, dependent)
+        as_head, as_dependent = head * kinds + kind, (size + dependent) * kinds + kind
+        if words[as_head] != words[as_head]:
+            words[as_head] = 0.0
+            count = ask_for_word(
+                templates, space.parts, np.uint64(HEAD), head, kind, middle, split, as_head, space, count
+            )  # fmt: skip
+        if words[as_dependent] != words[as_dependent]:
+            words[as_dependent] = 0.0
+            count = ask_for_word(
+                templates, space.parts, np.uint64(DEPENDENT), dependent, kind, split, last, as_dependent, space, count
+            )  # fmt: skip
+    flat.sum_for_targets(store, space.batch_features, space.batch_targets, space.batch_places, count, words)
+
+
 @lean_part
 def score_arcs(templates, store, guide, n, space):  # type: ignore[no-untyped-def]
     """Write the scores of all arcs by the templates of arcs alone."""
-    size = np.uint64(n + 1)
+    size, kinds = np.uint64(n + 1), np.uint64(KINDS)
     zero = np.uint64(0)
-    last = np.uint64(templates.bounds[0])
+    last = np.uint64(templates.alone[0])
+    for i in range(np.uint64(2) * size * kinds):
+        space.words[i] = np.nan
     for head in range(size):
+        score_words(templates, store, guide, n, head, space)
         for dependent in range(np.uint64(1), size):
             if head == dependent:
                 space.scores[head * size + dependent] = -np.inf
                 continue
             kind = arc_kind(guide, head, dependent)
             pair_features(templates, space.parts, head, dependent, kind, zero, last, space.features)
-            space.scores[head * size + dependent] = flat.sum_weights(store, space.features, space.places, last)
+            score = flat.sum_weights(store, space.features, space.places, last)
+            score += space.words[head * kinds + kind] + space.words[(size + dependent) * kinds + kind]
+            space.scores[head * size + dependent] = score
         space.scores[head * size] = -np.inf
 
 
@@ -278,44 +326,102 @@ def classify_all(templates, space, n, first, last):  # type: ignore[no-untyped-d
     return heads, dependents, thirds
 
 
+@inner
+def find_reach(n, direction, space):  # type: ignore[no-untyped-def]
+    """Write for every class of dependents how far in a direction its words go."""
+    for step in range(np.uint64(1), np.uint64(n + 1)):
+        word = step if direction == np.uint64(1) else np.uint64(n + 1) - step
+        space.reach[space.classes[DEPENDENT, word]] = np.int32(word)
+
+
+@inner
+def ask_for_row(templates, space, head, third, kind, dependents, first, last, row, count):  # type: ignore[no-untyped-def]
+    """Append the features of a head and a third word with every class of dependents that has words beyond it.
+
+    Their sums are to go from `memo[row]` on. Return the new number of features.
+    """
+    many = last - first
+    for c in range(dependents):
+        space.memo[row + c] = np.float32(0)
+        far = np.int64(space.reach[c])
+        if (far > np.int64(third)) if kind == np.uint64(RIGHTWARD) else (far < np.int64(third)):
+            dependent = np.uint64(space.members[DEPENDENT, c])
+            for i in range(many):
+                t = first + i
+                space.batch_features[count + i] = (
+                    space.parts[HEAD, head, t] + space.parts[DEPENDENT, dependent, t] + space.parts[THIRD, third, t]
+                    + templates.extra[kind, t]
+                )  # fmt: skip
+                space.batch_targets[count + i] = np.int64(row + c)
+            count += many
+    return count
+
+
+@lean_part
+def fill_rows(templates, store, space, n, head, kind, dependents, first, last, line):  # type: ignore[no-untyped-def]
+    """Make the rows of a head and every class of words on one side of it known, many at a time."""
+    one = np.uint64(1)
+    width = dependents + one
+    steps = np.int64(n) - np.int64(head) if kind == np.uint64(RIGHTWARD) else np.int64(head) - 1
+    room = np.uint64(space.batch_features.shape[0]) - dependents * (last - first)
+    count = np.uint64(0)
+    # Nothing is beyond the last word.
+    for step in range(1, steps):
+        third = np.uint64(np.int64(head) + step if kind == np.uint64(RIGHTWARD) else np.int64(head) - step)
+        row = (line + np.uint64(space.classes[THIRD, third])) * width
+        if space.memo[row] != space.memo[row]:
+            space.memo[row] = np.float32(0)
+            count = ask_for_row(templates, space, head, third, kind, dependents, first, last, row + one, count)
+            if count > room:
+                flat.sum_for_targets(
+                    store, space.batch_features, space.batch_targets, space.batch_places, count, space.memo
+                )  # fmt: skip
+                count = np.uint64(0)
+    flat.sum_for_targets(store, space.batch_features, space.batch_targets, space.batch_places, count, space.memo)
+
+
 @lean_part
 def add_between(templates, store, n, space):  # type: ignore[no-untyped-def]
-    """Add to all arcs the scores of the words between: every different class of words counts once."""
+    """Add to all arcs the scores of the words between: every different class of words counts once.
+
+    A head is left step by step. With every new class of words on the way, what it is worth to each class of
+    dependents is added to running sums. These rows are remembered under the classes of head and word between, if
+    there is room; heads with the most words beyond them come first, so that the first of a class needs the most.
+    """
     size = np.uint64(n + 1)
-    one = np.uint64(1)
+    zero, one = np.uint64(0), np.uint64(1)
     for group in range(np.uint64(templates.group_first.shape[0])):
         if templates.group_kind[group] != BETWEEN:
             continue
         first, last = np.uint64(templates.group_first[group]), np.uint64(templates.group_last[group])
         heads, dependents, thirds = classify_all(templates, space, n, first, last)
-        remembers = open_memo(space, np.uint64(2) * heads * dependents * thirds)
-        for head in range(size):
-            for direction in range(np.uint64(2)):
-                kind = np.uint64(LEFTWARD) + direction
-                steps = np.int64(head) - 1 if direction == np.uint64(0) else np.int64(n) - np.int64(head)
-                found = np.uint64(0)
-                row = (direction * heads + np.uint64(space.classes[HEAD, head])) * dependents
+        width = dependents + one
+        remembers = heads * thirds * width <= np.uint64(space.memo.shape[0])
+        for direction in range(np.uint64(2)):
+            kind = np.uint64(LEFTWARD) + direction
+            find_reach(n, direction, space)
+            for i in range(heads * thirds if remembers else zero):
+                space.memo[i * width] = NOT_KNOWN
+            for c in range(thirds):
+                space.met[c] = np.int32(-1)
+            for turn in range(size):
+                head = turn if direction == one else np.uint64(n) - turn
+                steps = np.int64(n) - np.int64(head) if direction == one else np.int64(head) - 1
+                line = np.uint64(space.classes[HEAD, head]) * thirds if remembers else zero
+                for i in range(zero if remembers else thirds):
+                    space.memo[i * width] = NOT_KNOWN
+                fill_rows(templates, store, space, n, head, kind, dependents, first, last, line)
+                for c in range(dependents):
+                    space.running[c] = 0.0
                 for step in range(1, steps + 1):
                     dependent = np.uint64(np.int64(head) + step if direction == one else np.int64(head) - step)
-                    if step > 1:
-                        middle = dependent - one if direction == one else dependent + one
-                        middle_class = space.classes[THIRD, middle]
-                        known = False
-                        for i in range(found):
-                            known |= space.seen[i] == middle_class
-                        if not known:
-                            space.seen[found] = middle_class
-                            found += one
-                    total = 0.0
-                    at = (row + np.uint64(space.classes[DEPENDENT, dependent])) * thirds
-                    for i in range(found):
-                        third_class = np.uint64(space.seen[i])
-                        third = np.uint64(space.members[THIRD, third_class])
-                        total += recalled_score(
-                            templates, store, space, head, dependent, third, kind, at + third_class, remembers,
-                            first, last,
-                        )  # fmt: skip
-                    space.scores[head * size + dependent] += total
+                    space.scores[head * size + dependent] += space.running[space.classes[DEPENDENT, dependent]]
+                    third_class = np.uint64(space.classes[THIRD, dependent])
+                    if step < steps and space.met[third_class] != np.int32(head):
+                        space.met[third_class] = np.int32(head)
+                        row = (line + third_class) * width + one
+                        for c in range(dependents):
+                            space.running[c] += np.float64(space.memo[row + c])
 
 
 @lean_part

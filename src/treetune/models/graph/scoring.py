@@ -66,10 +66,17 @@ class Found:
     counts: NDArray[np.int64]
 
 
+def memo_cells(size: int) -> int:
+    """Return how many scores of triples there is room for: those of one head in any case."""
+    return max(MEMO, (size + 1) ** 2)
+
+
 def bytes_needed(longest: int, templates: int, options: kernels.Options, *, k: int = 1) -> int:
     """Return the working memory that a sentence of `longest` words takes."""
     size = longest + 2
-    need = 8 * len(kernels.PLACES) * size * templates + 20 * size**2 + 4 * k * size + 4 * MEMO
+    # For each word: its part of every feature, three numbers of a batch of look-ups, its scores in every kind of arc.
+    need = 8 * size * ((len(kernels.PLACES) + 3) * templates + 2 * kernels.KINDS)
+    need += 20 * size**2 + 4 * k * size + 4 * memo_cells(size)
     if options.second_order:
         need += 8 * size**3
     if options.second_order or not options.crossing:
@@ -115,15 +122,22 @@ def make_space(task: Task, longest: int, *, k: int) -> kernels.Space:
         marks=np.empty((2, size), np.int32),
         features=np.empty(total, np.uint64),
         places=np.empty(total, np.int64),
+        words=np.empty(2 * size * kernels.KINDS),
         scores=np.empty((longest + 1) ** 2),
         siblings=np.empty((longest + 1) ** 3 if task.options.second_order else 0),
         best_labels=np.empty((longest + 1) ** 2, np.int32),
         label_gaps=np.zeros(size),
         sums=np.empty(labels, np.float32),
-        memo=np.empty(MEMO, np.float32),
+        memo=np.empty(memo_cells(size), np.float32),
         classes=np.empty((3, size), np.int32),
         members=np.empty((3, size), np.int32),
         seen=np.empty(6 * size, np.int32),
+        met=np.empty(size, np.int32),
+        reach=np.empty(size, np.int32),
+        running=np.empty(size),
+        batch_features=np.empty(size * total, np.uint64),
+        batch_targets=np.empty(size * total, np.int64),
+        batch_places=np.empty(size * total, np.int64),
         family=np.empty((3, size), np.int32),
         heads=np.empty(k * size, np.int32),
         labels=np.empty(size, np.int32),
