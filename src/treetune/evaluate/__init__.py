@@ -10,7 +10,14 @@ from treetune.evaluate.comparison import Comparison, compare
 from treetune.evaluate.counts import Counts, attachment_counts, is_punctuation, punctuation, strip_subtype
 from treetune.evaluate.entities import ENTITY_METRICS, EntityCounts, EntityScores, entity_counts, evaluate_entities
 from treetune.evaluate.metrics import METRICS, Metric
-from treetune.evaluate.report import format_comparison, format_labels, format_lengths, format_scores, format_types
+from treetune.evaluate.report import (
+    format_comparison,
+    format_labels,
+    format_lengths,
+    format_scores,
+    format_tags,
+    format_types,
+)
 from treetune.evaluate.scores import Scores, evaluate
 from treetune.evaluate.significance import (
     Interval,
@@ -21,6 +28,8 @@ from treetune.evaluate.significance import (
     paired_bootstrap,
     paired_bootstraps,
 )
+from treetune.evaluate.tag_tables import TagTable, tag_table
+from treetune.evaluate.tagging import TagScores, evaluate_tags
 
 __all__ = [
     "ENTITY_METRICS",
@@ -35,6 +44,8 @@ __all__ = [
     "Metric",
     "PairedBootstrap",
     "Scores",
+    "TagScores",
+    "TagTable",
     "Tally",
     "attachment_counts",
     "bootstrap_interval",
@@ -42,10 +53,12 @@ __all__ = [
     "entity_counts",
     "evaluate",
     "evaluate_entities",
+    "evaluate_tags",
     "format_comparison",
     "format_labels",
     "format_lengths",
     "format_scores",
+    "format_tags",
     "format_types",
     "is_punctuation",
     "mcnemar",
@@ -53,4 +66,5 @@ __all__ = [
     "paired_bootstraps",
     "punctuation",
     "strip_subtype",
+    "tag_table",
 ]
