@@ -15,10 +15,12 @@ from hypothesis import strategies as st
 
 from memory_parser import MemoryParser
 from treetune.corpus.sentence import Example, Sentence, Tree
+from treetune.corpus.tags import tagged
 from treetune.errors import ConfigError
 from treetune.evaluate.scores import evaluate
-from treetune.learning.jackknife import FoldProgress, jackknife, make_folds
+from treetune.learning.jackknife import FoldProgress, jackknife, jackknife_tags, make_folds
 from treetune.learning.trainer import train
+from treetune.models.sequence.tagger import Tagger
 from treetune.models.transition.parser import TransitionParser
 from treetune.sample import generate
 
@@ -174,3 +176,25 @@ def test_what_cannot_work_is_refused_at_once(options: dict[str, Any], problem: s
     with pytest.raises(ConfigError) as caught:
         jackknife(MemoryParser, numbered(5), **options)
     assert str(caught.value) == problem
+
+
+def test_a_treebank_is_tagged_by_taggers_that_have_not_seen_it() -> None:
+    examples = generate(60, seed=3)
+    reports: list[FoldProgress] = []
+
+    def make_tagger() -> Tagger:
+        return Tagger(columns=("upos", "xpos"))
+
+    found = jackknife_tags(make_tagger, examples, folds=3, epochs=2, on_progress=reports.append)
+    assert [report.fold for report in reports if report.training is None] == [1, 2, 3]
+    assert [replace(example, sentence=example.sentence.without("upos", "xpos")) for example in found] == [
+        replace(example, sentence=example.sentence.without("upos", "xpos")) for example in examples
+    ]
+    part = make_folds(examples, folds=3, seed=0)[1]
+    others = [example for place, example in enumerate(examples) if place not in part]
+    tagger = make_tagger()
+    for _ in train(tagger, tagged(others, tagger.columns), epochs=2):
+        pass
+    expected = tagger.annotate([examples[place].sentence for place in part])
+    assert [found[place].sentence for place in part] == expected
+    assert expected != [examples[place].sentence for place in part]

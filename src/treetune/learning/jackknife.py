@@ -1,4 +1,4 @@
-"""A treebank to trees by models that have not seen it: each fold is parsed by a model trained on the others.
+"""A treebank to trees, or tags, by models that have not seen it: each fold goes to a model trained on the others.
 
 What one parser says of a sentence it has learned from is better than what it will say of a new one. A parser
 that is to use this output must therefore be trained on jackknifed trees (Cherry and Bergsma 2012, section 4).
@@ -7,17 +7,21 @@ that is to use this output must therefore be trained on jackknifed trees (Cherry
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Unpack, cast
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 import numpy as np
 
-from treetune.corpus.sentence import Example, Tree
+from treetune.corpus.sentence import Example
+from treetune.corpus.tags import tagged, with_tags
 from treetune.errors import ConfigError
 from treetune.learning.progress import Progress
 from treetune.learning.trainer import train
-from treetune.models.base import Parser
+from treetune.models.base import Model
 from treetune.models.learners import LearningOptions
+
+if TYPE_CHECKING:
+    from treetune.models.sequence.tagger import Tagger
 
 # A fold is put together from at least so many places of the treebank.
 RUNS_PER_FOLD = 4
@@ -34,7 +38,7 @@ class FoldProgress:
     """One report: model `fold` of `folds` is at work, and `parsed` of `total` sentences have their tree.
 
     `training` is what the trainer reports of this model, None when it has just parsed its fold. The last report
-    has the trees of all sentences, in the order of the treebank.
+    has the trees of all sentences (of taggers, the tags), in the order of the treebank.
     """
 
     fold: int
@@ -42,12 +46,12 @@ class FoldProgress:
     parsed: int
     total: int
     training: Progress | None = None
-    trees: tuple[Tree, ...] | None = None
+    trees: tuple[Any, ...] | None = None
 
 
 def jackknife(
-    make_model: Callable[[], Parser],
-    treebank: Sequence[Example],
+    make_model: Callable[[], Model[Any]],
+    treebank: Sequence[Any],
     *,
     folds: int = 10,
     seed: int = 0,
@@ -58,7 +62,7 @@ def jackknife(
 
     Args:
         make_model: Makes an untrained model, the same each time.
-        treebank: Complete trees.
+        treebank: Examples with complete trees, or whatever else the model learns from.
         folds: How many models to train; more folds, more like a model of the whole treebank.
         seed: Deals the sentences to folds and trains; the same seed gives the same trees.
         threads: For parsing only; the result does not depend on it.
@@ -69,7 +73,36 @@ def jackknife(
     return _all_folds(make_model, treebank, parts, seed=seed, threads=threads, options=options)
 
 
-def check_options(model: Parser, options: TrainOptions) -> None:
+def jackknife_tags(
+    make_tagger: Callable[[], Tagger],
+    examples: Sequence[Example],
+    *,
+    folds: int = 10,
+    seed: int = 0,
+    threads: int = 1,
+    on_progress: Callable[[FoldProgress], None] = lambda report: None,
+    **options: Unpack[TrainOptions],
+) -> list[Example]:
+    """Return the examples with tags by taggers that have not seen them, in place of the gold tags they have.
+
+    A parser trained on them meets the mistakes that the tagger will make. The arguments are those of `jackknife`;
+    `on_progress` is called with every report.
+    """
+    columns = make_tagger().columns
+    reports = jackknife(
+        make_tagger, tagged(examples, columns), folds=folds, seed=seed, threads=threads, **options
+    )  # fmt: skip
+    found: Sequence[Any] = ()
+    for report in reports:
+        on_progress(report)
+        found = report.trees or ()
+    return [
+        replace(example, sentence=with_tags(example.sentence, tags, columns))
+        for example, tags in zip(examples, found, strict=True)
+    ]
+
+
+def check_options(model: Model[Any], options: TrainOptions) -> None:
     """Raise ConfigError if `train` would refuse these options for the model."""
     if options.get("epochs", 1) < 1:
         raise ConfigError(f"epochs must be at least 1, found {options['epochs']}")
@@ -78,15 +111,15 @@ def check_options(model: Parser, options: TrainOptions) -> None:
 
 
 def _all_folds(
-    make_model: Callable[[], Parser],
-    treebank: Sequence[Example],
+    make_model: Callable[[], Model[Any]],
+    treebank: Sequence[Any],
     parts: Sequence[Sequence[int]],
     *,
     seed: int,
     threads: int,
     options: TrainOptions,
 ) -> Iterator[FoldProgress]:
-    found: dict[int, Tree] = {}
+    found: dict[int, Any] = {}
     for fold, part in enumerate(parts, start=1):
         held_out = set(part)
         others = [example for place, example in enumerate(treebank) if place not in held_out]
@@ -100,7 +133,7 @@ def _all_folds(
         yield FoldProgress(fold, len(parts), len(found), len(treebank), trees=every_tree)
 
 
-def make_folds(treebank: Sequence[Example], *, folds: int, seed: int) -> list[list[int]]:
+def make_folds(treebank: Sequence[Any], *, folds: int, seed: int) -> list[list[int]]:
     """Return the places of each fold's sentences, in order; folds differ little in size.
 
     Neighbours stay together: a document repeats its words and names, and a model that has seen half of it is
@@ -122,7 +155,7 @@ def make_folds(treebank: Sequence[Example], *, folds: int, seed: int) -> list[li
     return [sorted(part) for part in dealt]
 
 
-def _runs(treebank: Sequence[Example], *, longest: int) -> list[range]:
+def _runs(treebank: Sequence[Any], *, longest: int) -> list[range]:
     """Cut the treebank where documents begin, and wherever a run would get too long."""
     starts = [0]
     for place in range(1, len(treebank)):
@@ -131,5 +164,5 @@ def _runs(treebank: Sequence[Example], *, longest: int) -> list[range]:
     return [range(start, end) for start, end in zip(starts, [*starts[1:], len(treebank)], strict=True)]
 
 
-def _begins_document(example: Example) -> bool:
+def _begins_document(example: Any) -> bool:
     return any(comment.lstrip("# ").startswith("newdoc") for comment in example.sentence.comments)

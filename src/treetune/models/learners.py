@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, TypedDict
 
 from treetune.errors import ConfigError, unknown_name
@@ -11,15 +11,18 @@ from treetune.errors import ConfigError, unknown_name
 PERCEPTRON = "perceptron"
 MIRA = "mira"
 FACTORED_MIRA = "factored-mira"
+CRF = "crf"
 LEARNERS = (PERCEPTRON, MIRA, FACTORED_MIRA)
+TAGGER_LEARNERS = (PERCEPTRON, MIRA, CRF)
 
 
 class LearningOptions(TypedDict, total=False):
     """How a model's weights move; None or left out: what suits the model best.
 
-    `learner` is "perceptron", "mira" or, for graph parsers, "factored-mira". `k` is how many candidates MIRA holds
-    against the gold output, `clip` its largest step. `update` says, for transition parsers, where in the sentence
-    the search is corrected; `cost_augmented`, for graph parsers, to search with the cost of each arc added.
+    `learner` is "perceptron", "mira", for graph parsers "factored-mira" or, for taggers, "crf". `k` is how many
+    candidates MIRA holds against the gold output, `clip` the largest step of all but the perceptron. `update` says, for
+    transition parsers, where in the sentence the search is corrected; `cost_augmented`, for graph parsers, to search
+    with the cost of each arc added.
     """
 
     learner: str | None
@@ -29,10 +32,10 @@ class LearningOptions(TypedDict, total=False):
     cost_augmented: bool
 
 
-def check_learner(name: str | None, *, k: int, clip: float | None) -> None:
+def check_learner(name: str | None, *, k: int, clip: float | None, known: Collection[str] = LEARNERS) -> None:
     """Raise ConfigError unless `name` is known or None, and the numbers are in range."""
-    if name is not None and name not in LEARNERS:
-        raise unknown_name("learner", name, LEARNERS)
+    if name is not None and name not in known:
+        raise unknown_name("learner", name, known)
     if k < 1:
         raise ConfigError(f"k must be at least 1, found {k}")
     if clip is not None and not clip > 0:

@@ -111,6 +111,19 @@ class LiveWeights:
         """Count `count` examples as seen."""
         self.averages.counters[kernels.STEPS] += count
 
+    def shrink(self, factor: float) -> None:
+        """Multiply all weights by a factor: one update, of the step at which weights stand."""
+        step = float(self.averages.counters[kernels.STEPS])
+        pool, dense = (int(self.averages.counters[place]) for place in (kernels.POOL_TOP, kernels.DENSE_TOP))
+        for weights, sums in (
+            (self.store.weights[:pool], self.averages.weights[:pool]),
+            (self.store.dense[:dense], self.averages.dense[:dense]),
+        ):
+            change = weights * np.float32(factor - 1.0)
+            weights += change
+            change *= np.float32(step)
+            sums += change
+
     def restart_average(self) -> None:
         """Average from here on only."""
         self.averages.weights[:] = 0

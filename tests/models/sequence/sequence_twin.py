@@ -39,7 +39,7 @@ class ChainTwin:
     def __init__(self, grammar: TaggerGrammar, sentence: Sentence, *, order: int, fixed: Tags | None = None) -> None:
         self.grammar, self.order = grammar, order
         encoded, sets = grammar.encode([sentence], None if fixed is None else [fixed])
-        self.columns = dict(zip(grammar.encoder.columns, encoded.columns.tolist(), strict=True))
+        self.columns = dict(zip((*grammar.encoder.columns, "class"), encoded.columns.tolist(), strict=True))
         self.n = len(sentence)
         self.boundary = len(grammar.tags)
         starts, tags = sets.starts.tolist(), sets.tags.tolist()

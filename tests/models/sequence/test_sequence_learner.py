@@ -69,8 +69,8 @@ def test_mira_reaches_its_margins() -> None:
         assert found[0].score - candidate.score >= wrong - 1e-3
 
 
-def trained(**options: Any) -> treetune.Tagger:
-    tagger = make_tagger()
+def trained(dictionary: int = 5, **options: Any) -> treetune.Tagger:
+    tagger = make_tagger(dictionary=dictionary)
     examples = random_tagged(21, count=40)
     for _ in treetune.train(tagger, examples, **{"epochs": 3, **options}):
         pass
@@ -105,7 +105,7 @@ def test_training_goes_on_and_words_get_new_tags() -> None:
 
 
 def test_the_inline_ranker_moves_a_tagger() -> None:
-    tagger = trained()
+    tagger = trained(dictionary=0)
     sentence = Sentence.of(["a", "b"])
     first = tagger.predict(sentence).values[1]
 

@@ -159,7 +159,7 @@ def test_templates_that_look_at_no_word_are_refused(tmp_path: Path) -> None:
 
 
 def test_templates_that_look_two_tags_back_are_for_second_order() -> None:
-    for order, count in ((1, 6), (2, 9)):
+    for order, count in ((1, 7), (2, 10)):
         tagger = make_tagger(order=order)
         learner = tagger.learner(random_tagged(1))
         learner.install(tagger, learner.snapshot())

@@ -42,6 +42,8 @@ PERCEPTRON, MIRA = 0, 1
 # Sums of float32 weights are off by up to about this; whoever is short of a margin by less has reached it.
 ROUNDING = 1e-5
 NOWHERE = np.int64(-1)
+# Changes of weights below this are not made.
+SMALLEST_CHANGE = 1e-9
 
 
 class Templates(NamedTuple):
@@ -529,3 +531,278 @@ def train_range(  # type: ignore[no-untyped-def]
         if not finish_update(store, averages, update):
             return position - first + 1, updated
     return last - first, updated
+
+
+class Chances(NamedTuple):
+    """What forward-backward needs besides `Space`: probabilities instead of best ways."""
+
+    betas: NDArray[np.float64]
+    gaps: NDArray[np.float64]
+    tags: NDArray[np.float64]
+    pairs: NDArray[np.float64]
+    states: NDArray[np.float64]
+    places: NDArray[np.int32]
+
+
+@inner
+def add_log(tops, gaps, place, value):  # type: ignore[no-untyped-def]
+    """Add the exponential of a value to one of several sums, kept as ``exp(top) * gap``."""
+    if value > tops[place]:
+        gaps[place] = gaps[place] * np.exp(tops[place] - value) + 1.0
+        tops[place] = value
+    else:
+        gaps[place] += np.exp(value - tops[place])
+
+
+@inner
+def score_position(space, templates, store, sets, sentences, base, n, position):  # type: ignore[no-untyped-def]
+    """Fill `emissions` and `bigrams` of a position; return its tags, the sets before it, and the size of the last."""
+    start, end = set_range(sets, set_at(sentences, base, position))
+    last_set, set_before = set_at(sentences, base, position - 1), set_at(sentences, base, position - 2)
+    previous_start, previous_end = set_range(sets, last_set)
+    hash_words(space, templates, sentences.columns, base, n, position, False)
+    fill_bigrams(space, templates, store, sets, last_set, start, end)
+    fill_emissions(space, templates, store, sets.tags, start, end, True)
+    return start, end, last_set, set_before, previous_end - previous_start
+
+
+@inner
+def forward(space, chances, templates, store, sets, sentences, base, n, second_order, unit):  # type: ignore[no-untyped-def]
+    """Fill `scores` with the logarithms of the summed ways to each state; return that of all ways.
+
+    A score counts `unit` times. Layers are those of `search` with k = 1.
+    """
+    alphas, layers, gaps = space.scores, space.layers, chances.gaps
+    alphas[0] = 0.0
+    layers[0], layers[1] = 0, 1
+    states = np.uint64(1)
+    for position in range(1, n + 1):
+        start, end, last_set, set_before, previous_size = score_position(
+            space, templates, store, sets, sentences, base, n, position
+        )
+        size = end - start
+        source, layer = np.uint64(layers[position - 1]), np.uint64(layers[position])
+        new_states = previous_size * size if second_order else size
+        for state in range(new_states):
+            alphas[layer + state] = -np.inf
+            gaps[layer + state] = 0.0
+        for state in range(states):
+            fill_moves(space, templates, store, sets, set_before, last_set, start, end, state, second_order)
+            shift = (state % previous_size) * size if second_order else np.uint64(0)
+            for place in range(size):
+                step = unit * (space.moves[place] + space.emissions[place])
+                add_log(alphas, gaps, layer + shift + place, alphas[source + state] + step)
+        for state in range(new_states):
+            alphas[layer + state] += np.log(gaps[layer + state])
+        states = new_states
+        layers[position + 1] = np.int64(layer + new_states)
+    return sum_layer(alphas, layers[n], layers[n + 1])
+
+
+@inner
+def sum_layer(alphas, first, last):  # type: ignore[no-untyped-def]
+    """Return the logarithm of the summed exponentials of alphas[first:last]."""
+    highest = -np.inf
+    for place in range(np.uint64(first), np.uint64(last)):
+        highest = max(highest, alphas[place])
+    total = 0.0
+    for place in range(np.uint64(first), np.uint64(last)):
+        total += np.exp(alphas[place] - highest)
+    return highest + np.log(total)
+
+
+@inner
+def backward(  # type: ignore[no-untyped-def]
+    space, chances, templates, store, sets, sentences, base, n, position, second_order, unit, log_sum, gold, update,
+    rate, count,
+):  # fmt: skip
+    """Go back from one position to that before it: fill `betas` there, and the probabilities of tags and of pairs.
+
+    With a `rate`, write that times the gradient of the log-likelihood of gold into `update`, from `count` on; return
+    how many changes there are then, which may be more than there is room for.
+    """
+    alphas, layers, betas, gaps = space.scores, space.layers, chances.betas, chances.gaps
+    start, end, last_set, set_before, previous_size = score_position(
+        space, templates, store, sets, sentences, base, n, position
+    )
+    size = end - start
+    source, layer = np.uint64(layers[position - 1]), np.uint64(layers[position])
+    states = layer - source
+    for place in range(size):
+        chances.tags[place] = 0.0
+        chances.places[np.uint64(sets.tags[start + place])] = np.int32(place)
+    for pair in range(previous_size * size):
+        chances.pairs[pair] = 0.0
+    gold_place, gold_last, gold_before = NOWHERE, NOWHERE, NOWHERE
+    if rate > 0.0:
+        gold_place = place_of(sets, set_at(sentences, base, position), gold[np.uint64(base + position)])
+        gold_last = place_of(sets, last_set, gold[np.uint64(base + position - 1)])
+        before = gold[np.uint64(base + position - 2)] if position > 1 else gold[np.uint64(base)]
+        gold_before = place_of(sets, set_before, before)
+    for state in range(states):
+        fill_moves(space, templates, store, sets, set_before, last_set, start, end, state, second_order)
+        last_place = state % previous_size
+        shift = last_place * size if second_order else np.uint64(0)
+        betas[source + state] = -np.inf
+        gaps[source + state] = 0.0
+        for place in range(size):
+            step = unit * (space.moves[place] + space.emissions[place]) + betas[layer + shift + place]
+            add_log(betas, gaps, source + state, step)
+            chance = np.exp(alphas[source + state] + step - log_sum)
+            chances.states[place] = chance
+            chances.tags[place] += chance
+            chances.pairs[last_place * size + place] += chance
+        betas[source + state] += np.log(gaps[source + state])
+        if rate > 0.0 and second_order:
+            is_gold = np.int64(last_place) == gold_last and np.int64(state // previous_size) == gold_before
+            # `features` of these templates are still those of this state.
+            for template in range(np.uint64(templates.bounds[1]), np.uint64(templates.bounds[2])):
+                count = add_gradient(
+                    store, sets.tags, start, end, space.features[template], chances.states, np.uint64(0),
+                    chances.places, gold_place if is_gold else NOWHERE, rate, update, count,
+                )  # fmt: skip
+    if rate > 0.0:
+        count = add_gradients(
+            space, chances, templates, store, sets, last_set, start, end, gold_place, gold_last, rate, update, count
+        )
+    for place in range(size):
+        chances.places[np.uint64(sets.tags[start + place])] = -1
+    return count
+
+
+@inner
+def place_of(sets, number, tag):  # type: ignore[no-untyped-def]
+    """Return the place of a tag in a set; it must be there."""
+    start, _ = set_range(sets, number)
+    place = np.int64(0)
+    while sets.tags[start + np.uint64(place)] != tag:
+        place += 1
+    return place
+
+
+@inner
+def add_gradients(  # type: ignore[no-untyped-def]
+    space, chances, templates, store, sets, last_set, start, end, gold_place, gold_last, rate, update, count,
+):  # fmt: skip
+    """Write the changes of features of words, and of those with the last tag."""
+    size = end - start
+    for template in range(np.uint64(templates.bounds[0])):
+        count = add_gradient(
+            store, sets.tags, start, end, space.features[template], chances.tags, np.uint64(0), chances.places,
+            gold_place, rate, update, count,
+        )  # fmt: skip
+    previous_start, previous_end = set_range(sets, last_set)
+    for previous in range(previous_start, previous_end):
+        place = previous - previous_start
+        for template in range(np.uint64(templates.bounds[0]), np.uint64(templates.bounds[1])):
+            feature = chain_feature(space.parts, templates, template, sets.tags[previous], 0)
+            count = add_gradient(
+                store, sets.tags, start, end, feature, chances.pairs, place * size, chances.places,
+                gold_place if np.int64(place) == gold_last else NOWHERE, rate, update, count,
+            )  # fmt: skip
+    return count
+
+
+@inner
+def add_gradient(  # type: ignore[no-untyped-def]
+    store, tags, start, end, feature, chances, offset, places, gold_place, rate, update, count,
+):  # fmt: skip
+    """Write ``rate * (gold - chance)`` for the weights of one feature: those there are, and that of the gold tag."""
+    row = find_row(store.table, feature)
+    met_gold = False
+    if row != MISSING:
+        if row & DENSE_BIT:
+            dense = np.uint64(row ^ DENSE_BIT)
+            for place in range(end - start):
+                tag = tags[start + place]
+                is_gold = np.int64(place) == gold_place
+                if is_gold or store.dense[dense, np.uint64(tag)] != 0:
+                    met_gold = met_gold or is_gold
+                    count = put(update, count, feature, tag, rate * (is_gold - chances[offset + place]))
+        else:
+            first_cell = np.uint64(row + 1)
+            for cell in range(first_cell, first_cell + np.uint64(store.outputs[np.uint64(row)] & np.uint16(0xFF))):
+                at = np.int64(places[np.uint64(store.outputs[cell])])
+                if at >= 0:
+                    is_gold = at == gold_place
+                    met_gold = met_gold or is_gold
+                    delta = rate * (is_gold - chances[offset + np.uint64(at)])
+                    count = put(update, count, feature, store.outputs[cell], delta)
+    if gold_place >= 0 and not met_gold:
+        delta = rate * (1.0 - chances[offset + np.uint64(gold_place)])
+        count = put(update, count, feature, tags[start + np.uint64(gold_place)], delta)
+    return count
+
+
+@inner
+def put(update, count, feature, output, delta):  # type: ignore[no-untyped-def]
+    """Write one change if there is room and it is one; return the number of changes."""
+    if abs(delta) < SMALLEST_CHANGE:
+        return count
+    if count < update.features.shape[0]:
+        at = np.uint64(count)
+        update.features[at] = feature
+        update.outputs[at] = np.uint16(output)
+        update.deltas[at] = np.float32(delta)
+    return count + 1
+
+
+@inner
+def start_backward(space, chances, n):  # type: ignore[no-untyped-def]
+    """Set the `betas` of the last position."""
+    for place in range(np.uint64(space.layers[n]), np.uint64(space.layers[n + 1])):
+        chances.betas[place] = 0.0
+
+
+@lean_entry
+def chance_range(  # type: ignore[no-untyped-def]
+    space, chances, templates, store, sets, sentences, second_order, unit, update, first, last, found, sums,
+):  # fmt: skip
+    """Fill `found` with the probability of each tag of each token of sentences [first, last), `sums` with log-sums."""
+    for sentence in range(first, last):
+        base = sentences.offsets[sentence]
+        n = sentences.offsets[sentence + 1] - base - 1
+        log_sum = forward(space, chances, templates, store, sets, sentences, base, n, second_order, unit)
+        sums[sentence] = log_sum
+        start_backward(space, chances, n)
+        for position in range(n, 0, -1):
+            backward(
+                space, chances, templates, store, sets, sentences, base, n, position, second_order, unit, log_sum,
+                sentences.sets, update, 0.0, 0,
+            )  # fmt: skip
+            start, end = set_range(sets, set_at(sentences, base, position))
+            for place in range(end - start):
+                found[np.uint64(base + position), np.uint64(sets.tags[start + place])] = chances.tags[place]
+
+
+@lean_entry
+def ascend_range(  # type: ignore[no-untyped-def]
+    space, chances, templates, store, averages, sets, sentences, gold, second_order, rates, order, first, last, update,
+):  # fmt: skip
+    """Go up the gradient of the log-likelihood of sentences order[first:last], each by its rate.
+
+    Returns how many were done, how many led to a change of weights and how much room in `update` the next one needs,
+    0 if there is enough. Stops early as `train_range` does.
+    """
+    updated = 0
+    for position in range(first, last):
+        sentence = order[position]
+        base = sentences.offsets[sentence]
+        n = sentences.offsets[sentence + 1] - base - 1
+        log_sum = forward(space, chances, templates, store, sets, sentences, base, n, second_order, 1.0)
+        start_backward(space, chances, n)
+        count = 0
+        for place in range(n, 0, -1):
+            count = backward(
+                space, chances, templates, store, sets, sentences, base, n, place, second_order, 1.0, log_sum, gold,
+                update, rates[position], count,
+            )  # fmt: skip
+        if count > update.features.shape[0] or room_is_short(store, averages, count):
+            return position - first, updated, count
+        averages.counters[STEPS] += 1
+        update.counters[COUNT] = count
+        update.counters[DONE] = 0
+        updated += count > 0
+        if not finish_update(store, averages, update):
+            return position - first + 1, updated, 0
+    return last - first, updated, 0

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Sentence
@@ -18,7 +19,7 @@ from treetune.features.encoding import FIRST_ID, INPUTS, Encoder
 from treetune.features.templates import TemplateSet, load_templates
 from treetune.models.sequence import _kernels as kernels
 from treetune.models.sequence.lexicon import Lexicon, TagTable, fixed_sets
-from treetune.models.sequence.templates import TAG, TAG_ATOMS, columns_of, compile_templates, needed
+from treetune.models.sequence.templates import CLASS, TAG, TAG_ATOMS, columns_of, compile_templates, needed
 
 FAMILY = "sequence"
 # The column whose values the lexicon knows the tags of.
@@ -32,9 +33,10 @@ class TaggerConfig:
     `columns` are what it gives; of several the tag is the joint value. `order` 2 lets it look at two tags back.
     `inputs` are the columns of tags it may look at. Words seen less than `min_count` times in training are treated as
     unknown; those seen `dictionary` times or more can only have the tags they were seen with (0: any word, any tag).
-    `prune` drops weights below that part of the largest: a smaller file, at some cost. `max_memory`
-    is how many GB one sentence may take. `clusters` is a file of word clusters; a trained model has them inside.
-    `spans` says that tags are IOB2 tags of spans (entities), by which outputs are then scored.
+    `prune` drops weights below that part of the largest: a smaller file, at some cost. `l2` is how
+    much the learner "crf" gives for small weights: that times their squares is added to minus the log-likelihood.
+    `max_memory` is how many GB one sentence may take. `clusters` is a file of word clusters; a trained model has them
+    inside. `spans` says that tags are IOB2 tags of spans (entities), by which outputs are then scored.
     """
 
     columns: tuple[str, ...] = ("upos",)
@@ -44,6 +46,7 @@ class TaggerConfig:
     min_count: int = 2
     dictionary: int = 5
     prune: float = 0.0
+    l2: float = 1.0
     max_memory: float = 2.0
     clusters: str | None = None
     spans: bool = False
@@ -58,6 +61,8 @@ class TaggerConfig:
             raise ConfigError(f"min_count must be at least 1, found {self.min_count}")
         if self.dictionary < 0:
             raise ConfigError(f"dictionary must be at least 0, found {self.dictionary}")
+        if not 0 <= self.l2 < float("inf"):
+            raise ConfigError(f"l2 must be a number from 0 up, found {self.l2}")
         if not 0 <= self.prune < 1:
             raise ConfigError(f"prune must be at least 0 and less than 1, found {self.prune}")
         if not 0 < self.max_memory < float("inf"):
@@ -87,7 +92,7 @@ class TaggerGrammar:
         encoder = Encoder.learn(
             sentences, inputs=config.inputs, min_count=config.min_count, columns=columns, clusters=clusters
         )
-        fitting = templates.adapt(encoder.columns, (TAG,))
+        fitting = templates.adapt(encoder.columns, (TAG, CLASS))
         if not any(set(template) - set(TAG_ATOMS) for group in fitting.groups for template in group):
             raise ConfigError(
                 f"no template of the feature set {config.features!r} looks at a column of the sentences, "
@@ -102,7 +107,7 @@ class TaggerGrammar:
     @cached_property
     def templates(self) -> kernels.Templates:
         """The templates as the kernels read them."""
-        return compile_templates(self.template_set, self.encoder.columns)
+        return compile_templates(self.template_set, (*self.encoder.columns, CLASS))
 
     @cached_property
     def sets(self) -> kernels.Sets:
@@ -113,8 +118,10 @@ class TaggerGrammar:
         self, sentences: Sequence[Sentence], constraints: Sequence[Tags] | None = None
     ) -> tuple[kernels.Sentences, kernels.Sets]:
         """Return sentences as the kernels read them, and the sets of tags that their words may have."""
-        columns, offsets = self.encoder.encode(sentences)
-        token_sets = self.lexicon.of_word[columns[self.encoder.columns.index(WORD)]]
+        encoded, offsets = self.encoder.encode(sentences)
+        words = encoded[self.encoder.columns.index(WORD)]
+        columns = np.concatenate([encoded, self.lexicon.classes[words][np.newaxis]])
+        token_sets = self.lexicon.of_word[words]
         if constraints is None:
             return kernels.Sentences(columns, offsets, token_sets), self.sets
         token_sets, more = fixed_sets(constraints, token_sets, self.lexicon, self.tags)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,17 +12,27 @@ from numpy.typing import NDArray
 from treetune.corpus.sentence import Sentence
 from treetune.corpus.tags import Tagged, Tags
 from treetune.errors import ConfigError, DataError
-from treetune.models.learners import FACTORED_MIRA, MIRA, PERCEPTRON, check_learner, learner_settings, learner_to_go_on
+from treetune.models.learners import (
+    CRF,
+    MIRA,
+    PERCEPTRON,
+    TAGGER_LEARNERS,
+    check_learner,
+    learner_settings,
+    learner_to_go_on,
+)
 from treetune.models.sequence import _kernels as kernels
 from treetune.models.sequence.grammar import TaggerGrammar, encode_tags, encode_words
 from treetune.models.sequence.practice import TaggerPractice
-from treetune.models.sequence.search import Task, check_memory, count_states, make_space
+from treetune.models.sequence.search import Task, check_memory, count_states, make_chances, make_space, make_update
 from treetune.models.sequence.tagger import Tagger
 from treetune.weights.store import FrozenWeights, LiveWeights, make_margins
 
 RULES = {PERCEPTRON: kernels.PERCEPTRON, MIRA: kernels.MIRA}
 DEFAULT_LEARNER = PERCEPTRON
 DEFAULT_CLIP = 0.1
+# After so many sentences the weights of a CRF are made smaller, by as much as the penalty asks for all of them.
+SHRINK_EVERY = 64
 
 
 def check_learning(
@@ -33,9 +44,9 @@ def check_learning(
     cost_augmented: bool = False,
 ) -> None:
     """Raise ConfigError for what a tagger cannot learn by."""
-    check_learner(learner, k=k, clip=clip)
-    if learner == FACTORED_MIRA:
-        raise ConfigError(f"the learner factored-mira is for graph parsers; taggers know {', '.join(RULES)}")
+    check_learner(learner, k=k, clip=clip, known=TAGGER_LEARNERS)
+    if learner == CRF and clip is not None and not math.isfinite(clip):
+        raise ConfigError("clip is the first step of the learner crf: expected a finite number, found inf")
     if cost_augmented:
         raise ConfigError("cost-augmented search is for graph parsers; the model is a tagger")
     if update is not None:
@@ -62,7 +73,9 @@ class TaggerLearner:
     """Live weights of a tagger, and one pass over any part of its sentences at a time.
 
     The "perceptron" takes a step of one from the best tags to the gold ones, where they differ. "mira" takes the
-    smallest step, at most `clip`, after which gold leads each of the `k` best by the number of its wrong tags.
+    smallest step, at most `clip`, after which gold leads each of the `k` best by the number of its wrong tags. "crf"
+    goes up the gradient of the log-likelihood of gold less `l2` times the squares of all weights (stochastic gradient,
+    by `clip` at first and less and less); a pair of a feature and a tag has a weight if it was gold somewhere.
     """
 
     def __init__(
@@ -98,6 +111,7 @@ class TaggerLearner:
         boundary = self.grammar.tags.boundary
         numbers = encode_tags(self.grammar.tags, gold)
         self._gold = np.array([tag for tags in numbers for tag in (boundary, *tags)], np.int32)
+        self._seen = 0
         self._make_space()
 
     def _make_space(self) -> None:
@@ -108,13 +122,11 @@ class TaggerLearner:
         longest = int(np.diff(self._sentences.offsets).max(initial=1))
         # All features of gold and its rivals; those with a gold context and each rival's own are two of a rival.
         self._room = (2 * self.k + 1) * longest * len(task.templates.seeds)
-        self._margins = make_margins(self._room, self.k)
-        self._update = kernels.Update(
-            features=np.empty(self._room, np.uint64),
-            outputs=np.empty(self._room, np.uint16),
-            deltas=np.empty(self._room, np.float32),
-            counters=np.zeros(2, np.int64),
-        )
+        self._update = make_update(self._room)
+        if self.learner == CRF:
+            self._chances = make_chances(task, sets, states)
+        else:
+            self._margins = make_margins(self._room, self.k)
 
     def task(self) -> Task:
         """Return what a search with the weights as they are needs to know."""
@@ -131,10 +143,14 @@ class TaggerLearner:
 
     def settings(self) -> dict[str, Any]:
         """Return how it learns."""
-        return learner_settings(self.learner, k=self.k, clip=self.clip)
+        settings = learner_settings(self.learner, k=self.k, clip=self.clip)
+        return {**settings, "l2": self.tagger.config.l2} if self.learner == CRF else settings
 
     def learn(self, order: NDArray[np.int64]) -> int:
         """Learn from the sentences numbered `order`, one after the other; return how many led to an update."""
+        return self._ascend(order) if self.learner == CRF else self._correct(order)
+
+    def _correct(self, order: NDArray[np.int64]) -> int:
         done = updated = 0
         while done < len(order):
             task = self.task()
@@ -149,6 +165,40 @@ class TaggerLearner:
                 self.live.grow(self._room)
             while not kernels.finish_update(self.live.store, self.live.averages, self._update):
                 self.live.grow(self._room)
+        return updated
+
+    def _ascend(self, order: NDArray[np.int64]) -> int:
+        """Learn by gradient; weights are shrunk, for all steps since, each time that so many were taken."""
+        updated = start = 0
+        while start < len(order):
+            end = min(len(order), start + SHRINK_EVERY - self._seen % SHRINK_EVERY)
+            share = 2 * self.tagger.config.l2 / len(self)
+            # Bottou (2010): steps in proportion to 1 / (t0 + t).
+            rates = self.clip / (1.0 + self.clip * share * np.arange(self._seen, self._seen + end - start))
+            updated += self._ascend_part(order[start:end], rates)
+            self._seen += end - start
+            if self._seen % SHRINK_EVERY == 0:
+                self.live.shrink(float(np.exp(-rates[-1] * share * SHRINK_EVERY)))
+            start = end
+        return updated
+
+    def _ascend_part(self, order: NDArray[np.int64], rates: NDArray[np.floating[Any]]) -> int:
+        done = updated = 0
+        while done < len(order):
+            task = self.task()
+            made, changed, wanted = kernels.ascend_range(
+                self._space, self._chances, task.templates, task.store, self.live.averages, self.grammar.sets,
+                self._sentences, self._gold, task.second_order, rates, order, done, len(order), self._update,
+            )  # fmt: skip
+            done += made
+            updated += changed
+            while not kernels.finish_update(self.live.store, self.live.averages, self._update):
+                self.live.grow(self._room)
+            if done < len(order):
+                self._room = max(self._room, 2 * wanted)
+                self.live.grow(self._room)
+                if wanted > len(self._update.features):
+                    self._update = make_update(self._room)
         return updated
 
     @property
@@ -170,11 +220,12 @@ class TaggerLearner:
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return all that `restore` needs to go on from here."""
-        return self.live.tensors()
+        return {**self.live.tensors(), "seen": np.array([self._seen])}
 
     def restore(self, tensors: dict[str, NDArray[Any]]) -> None:
         """Go on from where `tensors` was taken."""
         self.live.restore(tensors)
+        self._seen = int(tensors["seen"][0])
 
     def snapshot(self) -> FrozenWeights:
         """Return the averaged weights as they are now."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from treetune.corpus.tags import SEPARATOR, Tags
 from treetune.errors import DataError
-from treetune.features.encoding import FIRST_ID, ROOT_ID
+from treetune.features.encoding import FIRST_ID, NOTHING, ROOT_ID, UNSEEN
 from treetune.models.sequence import _kernels as kernels
 
 
@@ -51,15 +51,22 @@ class TagTable:
         return found
 
 
+# A word is frequent, and has a class, from this count on; tags of a smaller share of it are not in its class.
+FREQUENT = 5
+SMALLEST_SHARE = 0.05
+
+
 @dataclass(frozen=True)
 class Lexicon:
-    """Sets of tags, and the set of each word by its number in the encoder's column of words.
+    """Sets of tags, and the set and the class of each word by its number in the encoder's column of words.
 
-    Sets are sorted tuples; the first three are those of the boundary, of all tags, and of words that are rare.
+    Sets are sorted tuples; the first three are those of the boundary, of all tags, and of words that are rare. A class
+    is a number that frequent words share whose usual tags, in order of their counts, are the same.
     """
 
     sets: tuple[tuple[int, ...], ...]
     of_word: NDArray[np.int32]
+    classes: NDArray[np.int32]
 
     @classmethod
     def learn(
@@ -93,7 +100,7 @@ class Lexicon:
                 sets.append(choice)
             of_word[word] = numbers_of[choice]
         of_word[ROOT_ID] = kernels.BOUNDARY
-        return cls(tuple(sets), of_word)
+        return cls(tuple(sets), of_word, _classes(seen, size))
 
     def extended(self, words: Sequence[Sequence[int]], tags: Sequence[Sequence[int]]) -> Lexicon:
         """Return a lexicon in which words may also have the tags they have here."""
@@ -108,7 +115,7 @@ class Lexicon:
         for word, extra in sorted(more.items()):
             of_word[word] = len(sets)
             sets.append(tuple(sorted({*self.sets[self.of_word[word]], *extra})))
-        return Lexicon(tuple(sets), of_word)
+        return Lexicon(tuple(sets), of_word, self.classes)
 
     def compiled(self, more: Sequence[tuple[int, ...]] = ()) -> kernels.Sets:
         """Return the sets as the kernels read them; `more` come after those of the lexicon."""
@@ -119,12 +126,27 @@ class Lexicon:
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return what rebuilds the lexicon: what JSON can hold, and arrays."""
-        return {"sets": [list(tags) for tags in self.sets]}, {"of_word": self.of_word}
+        return {"sets": [list(tags) for tags in self.sets]}, {"of_word": self.of_word, "classes": self.classes}
 
     @classmethod
     def from_state(cls, config: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> Lexicon:
         """Rebuild a lexicon from `state()`."""
-        return cls(tuple(tuple(tags) for tags in config["sets"]), tensors["of_word"].astype(np.int32, copy=False))
+        of_word, classes = (tensors[name].astype(np.int32, copy=False) for name in ("of_word", "classes"))
+        return cls(tuple(tuple(tags) for tags in config["sets"]), of_word, classes)
+
+
+def _classes(seen: Mapping[int, Counter[int]], size: int) -> NDArray[np.int32]:
+    """Return the class of each word, numbered as the columns of encoders are; rare words are as unseen ones."""
+    classes = np.full(size, UNSEEN, np.int32)
+    classes[NOTHING], classes[ROOT_ID] = NOTHING, ROOT_ID
+    numbers: dict[tuple[int, ...], int] = {}
+    for word in sorted(seen):
+        counts = seen[word]
+        if word >= FIRST_ID and counts.total() >= FREQUENT:
+            usual = [tag for tag, count in counts.items() if count >= SMALLEST_SHARE * counts.total()]
+            key = tuple(sorted(usual, key=lambda tag: (-counts[tag], tag)))
+            classes[word] = FIRST_ID + numbers.setdefault(key, len(numbers))
+    return classes
 
 
 def fixed_sets(

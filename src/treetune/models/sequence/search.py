@@ -86,6 +86,59 @@ def make_space(
     )
 
 
+def make_update(room: int) -> kernels.Update:
+    """Return room for changes of weights."""
+    return kernels.Update(
+        features=np.empty(room, np.uint64),
+        outputs=np.empty(room, np.uint16),
+        deltas=np.empty(room, np.float32),
+        counters=np.zeros(2, np.int64),
+    )
+
+
+def make_chances(task: Task, sets: kernels.Sets, states: NDArray[np.int64]) -> kernels.Chances:
+    """Return working memory for probabilities."""
+    widest = int(np.diff(sets.starts).max(initial=1))
+    ways = int(states.max(initial=1)) + 1
+    return kernels.Chances(
+        betas=np.empty(ways, np.float64),
+        gaps=np.empty(ways, np.float64),
+        tags=np.empty(widest, np.float64),
+        pairs=np.empty(widest * widest, np.float64),
+        states=np.empty(widest, np.float64),
+        places=np.full(task.outputs + 1, -1, np.int32),
+    )
+
+
+def run_chances(
+    task: Task, sets: kernels.Sets, sentences: kernels.Sentences, *, unit: float, threads: int, max_memory: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the probability of each tag of each token, and the logarithm of the summed exponentials of all scores.
+
+    A score counts `unit` times.
+    """
+    count, tokens = len(sentences.offsets) - 1, int(sentences.offsets[-1])
+    states = count_states(sets, sentences, second_order=task.second_order)
+    # Ways there and ways back, and the sums of both.
+    check_memory(states, k=3, allowed=max_memory)
+    found, sums = np.zeros((tokens, task.outputs)), np.zeros(count)
+
+    def make_worker() -> Callable[[int, int], None]:
+        space = make_space(task, sets, sentences, k=1, states=states)
+        chances, update = make_chances(task, sets, states), make_update(0)
+
+        def work(first: int, last: int) -> None:
+            kernels.chance_range(
+                space, chances, task.templates, task.store, sets, sentences, task.second_order, unit, update, first,
+                last, found, sums,
+            )  # fmt: skip
+
+        return work
+
+    run_chunks(count, CHUNK, threads, make_worker)
+    return found, sums
+
+
 def run(
     task: Task,
     sets: kernels.Sets,

@@ -24,9 +24,12 @@ from treetune.models.learners import LearningOptions
 from treetune.models.parsing import FeatureModel
 from treetune.models.sequence import _kernels as kernels
 from treetune.models.sequence.grammar import WORD, TaggerConfig, TaggerGrammar, templates_of
-from treetune.models.sequence.search import Found, Task, count_states, make_space, run
-from treetune.models.sequence.templates import compile_templates
+from treetune.models.sequence.search import Found, Task, count_states, make_space, run, run_chances
+from treetune.models.sequence.templates import CLASS, compile_templates
 from treetune.weights.store import FrozenWeights
+
+# Probabilities of all tags are kept for so many sentences at a time.
+_AT_ONCE = 256
 
 
 class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
@@ -47,7 +50,7 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
         super().__init__(config or TaggerConfig(), options)
         # Mistakes in the templates show now, not after data was read.
         templates = templates_of(self.config)
-        compile_templates(templates, COLUMNS)
+        compile_templates(templates, (*COLUMNS, CLASS))
         if self.config.clusters is not None:
             check_clusters(self.config.clusters, templates, self.config.features)
 
@@ -119,6 +122,51 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
             candidates(found, place, int(offsets[place]), int(offsets[place + 1]), self._names, self.weights.scale)
             for place in range(len(sentences))
         ]
+
+    def marginals(
+        self, sentences: Sequence[Sentence], *, temperature: float = 1.0, threads: int = 1
+    ) -> list[NDArray[np.float64]]:
+        """Return the probability of each tag (column) of each word (row; row 0 is the root's, and empty).
+
+        Outputs are as probable as the exponentials of their scores, divided by `temperature`, say. That is what the
+        learner "crf" learns; the scores of others mean nothing of the kind, but still say which words are sure.
+        """
+        found, _, offsets = self._chances(sentences, temperature=temperature, threads=threads)
+        return [found[start:end] for start, end in itertools.pairwise(offsets.tolist())]
+
+    def confidences(
+        self, sentences: Sequence[Sentence], outputs: Sequence[Tags] | None = None, *, temperature: float = 1.0,
+        threads: int = 1,
+    ) -> list[NDArray[np.float64]]:  # fmt: skip
+        """Return how probable the tag of each word is, by default that of the best output; the root's is 1."""
+        chosen = self.predict_batch(sentences, threads=threads) if outputs is None else outputs
+        check_constraints(sentences, chosen)
+        confidences = []
+        for first in range(0, len(sentences), _AT_ONCE):
+            part = slice(first, first + _AT_ONCE)
+            tables = self.marginals(sentences[part], temperature=temperature, threads=threads)
+            for sentence, tags, table in zip(sentences[part], chosen[part], tables, strict=True):
+                numbers = self._numbers(sentence, tags)[1:]
+                confidences.append(np.array([1.0, *table[np.arange(1, len(table)), numbers]]))
+        return confidences
+
+    def log_likelihoods(self, examples: Sequence[Tagged], *, threads: int = 1) -> list[float]:
+        """Return the logarithm of the probability of each sentence's gold tags; what the learner "crf" makes high."""
+        sentences = [example.sentence for example in examples]
+        _, sums, _ = self._chances(sentences, temperature=1.0, threads=threads)
+        scores = [self.score(example.sentence, example.gold) for example in examples]
+        return [score - total for score, total in zip(scores, sums.tolist(), strict=True)]
+
+    def _chances(
+        self, sentences: Sequence[Sentence], *, temperature: float, threads: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+        if not temperature > 0:
+            raise ConfigError(f"temperature must be more than 0, found {temperature}")
+        encoded, sets = self.grammar.encode(sentences)
+        unit = 1.0 / (self.weights.scale * temperature)
+        max_memory = self.config.max_memory
+        found, sums = run_chances(self._task(), sets, encoded, unit=unit, threads=threads, max_memory=max_memory)
+        return found, sums, encoded.offsets
 
     def features(
         self, sentence: Sentence, output: Tags | Candidate[Tags]

@@ -1,7 +1,8 @@
 """Templates of sequence models: which there are, and the arrays that the kernels read.
 
 An atom is ``W-1.lower``, a column of a word at a shift from the one to be tagged (``W.w`` is that word itself), or a
-tag before it: ``T-1.tag``, ``T-2.tag``. A template with ``T-2.tag`` is for models of second order.
+tag before it: ``T-1.tag``, ``T-2.tag``. A template with ``T-2.tag`` is for models of second order. Beside the columns
+of the encoder there is ``class``: the tags that a frequent word has most of the time.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from treetune.errors import ConfigError, unknown_name
 from treetune.features.templates import Template, TemplateSet, seed_of
 from treetune.models.sequence import _kernels as kernels
 
-TAG = "tag"
+TAG, CLASS = "tag", "class"
 LAST_TAG, TAG_BEFORE = "T-1.tag", "T-2.tag"
 TAG_ATOMS = (LAST_TAG, TAG_BEFORE)
 _ATOM = re.compile(r"W(?P<shift>[+-]\d+)?\.(?P<column>\w+)")
@@ -29,7 +30,7 @@ def needed(templates: TemplateSet, order: int) -> TemplateSet:
 def columns_of(templates: TemplateSet) -> list[str]:
     """Return the columns of words that templates look at."""
     atoms = {atom for group in templates.groups for template in group for atom in template}
-    return sorted({atom.partition(".")[2] for atom in atoms - set(TAG_ATOMS)})
+    return sorted({atom.partition(".")[2] for atom in atoms - set(TAG_ATOMS)} - {CLASS})
 
 
 def compile_templates(templates: TemplateSet, columns: Sequence[str]) -> kernels.Templates:
