@@ -16,6 +16,7 @@ from treetune.evaluate.report import (
     format_labels,
     format_lengths,
     format_scores,
+    format_tags,
     format_text_scores,
     format_types,
 )
@@ -29,6 +30,8 @@ from treetune.evaluate.significance import (
     paired_bootstrap,
     paired_bootstraps,
 )
+from treetune.evaluate.tag_tables import TagTable, tag_table
+from treetune.evaluate.tagging import TagScores, evaluate_tags
 
 __all__ = [
     "ENTITY_METRICS",
@@ -43,6 +46,8 @@ __all__ = [
     "Metric",
     "PairedBootstrap",
     "Scores",
+    "TagScores",
+    "TagTable",
     "Tally",
     "TextScores",
     "attachment_counts",
@@ -51,11 +56,13 @@ __all__ = [
     "entity_counts",
     "evaluate",
     "evaluate_entities",
+    "evaluate_tags",
     "evaluate_text",
     "format_comparison",
     "format_labels",
     "format_lengths",
     "format_scores",
+    "format_tags",
     "format_text_scores",
     "format_types",
     "is_punctuation",
@@ -64,4 +71,5 @@ __all__ = [
     "paired_bootstraps",
     "punctuation",
     "strip_subtype",
+    "tag_table",
 ]

@@ -11,6 +11,7 @@ from treetune.evaluate.comparison import Comparison, compare
 from treetune.evaluate.entities import EntityScores
 from treetune.evaluate.metrics import percent
 from treetune.evaluate.scores import Scores
+from treetune.evaluate.tag_tables import TagTable
 
 
 def format_scores(scores: AnyScores) -> str:
@@ -45,6 +46,16 @@ def format_lengths(scores: Scores) -> str:
 def format_types(scores: EntityScores) -> str:
     """Return precision, recall and F1 of each type of entities, the most frequent in gold first."""
     return _format_tallies("type", scores.by_type, None)
+
+
+def format_tags(title: str, table: TagTable, *, confusions: int = 10) -> str:
+    """Return precision, recall and F1 of each tag, then the tags that are most often taken for others."""
+    tallies = _format_tallies(title, table.by_tag, None)
+    if not table.confusions:
+        return tallies
+    most = sorted(table.confusions.items(), key=lambda item: (-item[1], item[0]))[:confusions]
+    rows = [(tag, guess or "(none)", str(count)) for (tag, guess), count in most]
+    return f"{tallies}\n\n{format_table((title, 'taken for', 'times'), rows, left=(0, 1))}"
 
 
 def format_comparison(

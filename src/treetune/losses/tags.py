@@ -49,9 +49,9 @@ class TagLoss(Loss[Tags, Reference], Generic[Reference]):
 class MainVerb(TagLoss[Tree]):
     """0 if the tags make the annotated word the main verb, 1 otherwise.
 
-    The reference is a tree of which only the root need be known: it is the annotated word. Tags make the first verb
-    the main verb; if there is none, the first auxiliary ("What is that?"). With `first` false it is enough that the
-    annotated word is tagged as a verb or an auxiliary at all.
+    The reference is a tree of which only the root need be known: it is the annotated word. Tags make it the main verb
+    if it is tagged as a verb, or as an auxiliary ("What is that?"), and no word before it is tagged as a verb. With
+    `first` false, words before it do not matter.
     """
 
     name: ClassVar[str] = "main-verb"
@@ -69,10 +69,10 @@ class MainVerb(TagLoss[Tree]):
         return [float(not self._is_main_verb(output, word)) for output in outputs]
 
     def _is_main_verb(self, tags: Tags, word: int) -> bool:
-        verbs, auxiliaries = _tagged(tags, self.verbs), _tagged(tags, self.auxiliaries)
-        if self.first:
-            return (verbs or auxiliaries)[:1] == [word]
-        return word in verbs or word in auxiliaries
+        verbs = _tagged(tags, self.verbs)
+        if self.first and verbs and verbs[0] < word:
+            return False
+        return word in verbs or word in _tagged(tags, self.auxiliaries)
 
     def check(self, sentence: Sentence, reference: Tree) -> None:
         """Raise DataError unless the reference names one root."""
