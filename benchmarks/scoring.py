@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import conllu_columns
@@ -37,6 +38,15 @@ def official_scores(gold: Path, predicted: Path) -> dict[str, float]:
     options = {**dict.fromkeys(_ENHANCED_OPTIONS, 0), "multiple_roots_okay": 1}
     scores = udeval.evaluate(*(udeval.load_conllu_file(str(path), options) for path in (gold, predicted)))
     return {name: 100 * scores[name].f1 for name in ("UAS", "LAS")}
+
+
+def official_text_scores(gold: Path, predicted: Path, metrics: Sequence[str]) -> dict[str, float]:
+    """Return F1 by the official scorer of a file whose tokens may be others than those of gold."""
+    from udtools import udeval
+
+    options = {**dict.fromkeys(_ENHANCED_OPTIONS, 0), "multiple_roots_okay": 1}
+    scores = udeval.evaluate(*(udeval.load_conllu_file(str(path), options) for path in (gold, predicted)))
+    return {name: 100 * scores[name].f1 for name in metrics}
 
 
 def count_single_root_trees(predicted: Path) -> int:

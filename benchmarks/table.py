@@ -116,12 +116,38 @@ def reordering_table(record: Record) -> str:
     return markdown(("", "words per CPU-second"), rows)
 
 
+def raw_text_table(record: Record) -> str:
+    """Return scores and speeds from raw text, then what the model takes."""
+    metrics = list(next(iter(record["systems"].values()))["test"])
+    header = ("system", *metrics, "words per CPU-s, text to CoNLL-U")
+    rows = [
+        (name, *(f"{system['test'][metric]:.2f}" for metric in metrics), spread(system["conllu_words_per_cpu_second"]))
+        for name, system in record["systems"].items()
+    ]
+    settings = record["settings"]
+    about = (
+        f"`{settings['test']}` from raw text: {settings['words']:,} words, F1 by the official scorer, one thread, "
+        f"{settings['repeats']} interleaved rounds; ± is the 95 % interval of the mean."
+    )
+    stages = ", ".join(f"{name} {spread(summary)}" for name, summary in record["stages"].items())
+    load, command = (spread(record[f"{what}_cpu_seconds"], 2) for what in ("load", "command"))
+    lines = [
+        f"Words per CPU-second of the parts alone: {stages}.",
+        f"The model has {record['model']['mb']:.1f} MB and is ready after {load} CPU-s; a whole command on one "
+        f"sentence takes {command}.",
+    ]
+    if "times_as_fast" in record:
+        lines.insert(0, f"treetune is {spread(record['times_as_fast'], 2)} times as fast as UDPipe.")
+    return "\n\n".join([about, markdown(header, rows), *lines])
+
+
 GOALS = "goals"
 TABLES: dict[str, tuple[str, Callable[[Record], str]]] = {
     "compare": ("Beside other parsers", compare_table),
     "training": ("Training", training_table),
     "startup": ("Starting", startup_table),
     "reordering": ("Word order", reordering_table),
+    "raw_text": ("From raw text", raw_text_table),
 }
 
 
@@ -182,7 +208,7 @@ def origin(record: Record) -> str:
 
 def page(records: Sequence[Record]) -> str:
     """Return all results as one page: goals after the comparisons."""
-    order = ["compare", GOALS, "training", "startup", "reordering"]
+    order = ["raw_text", "compare", GOALS, "training", "startup", "reordering"]
     in_order = sorted(records, key=lambda record: order.index(record["benchmark"]))
     made = "Made by `python benchmarks/table.py` from the files in `benchmarks/results`; do not edit."
     return "\n\n".join(["# Benchmarks", made, *(section(record, records) for record in in_order)]) + "\n"

@@ -46,6 +46,20 @@ COMPARE: dict[str, Any] = {
     ],
     "ratios": [{"faster": "treetune beam 8", "than": "UDPipe beam 5", "times": summary(4.567, 0.123)}],
 }
+RAW_TEXT: dict[str, Any] = {
+    "benchmark": "raw_text",
+    **ORIGIN,
+    "settings": {"test": "ud/x.conllu", "words": 1234, "repeats": 2, "threads": 1},
+    "model": {"mb": 9.87, "info": {}},
+    "stages": {"tokenizer": summary(400000.0), "tagger": summary(200000.0), "parser": summary(30000.0)},
+    "load_cpu_seconds": summary(0.51, 0.02),
+    "command_cpu_seconds": summary(1.51, 0.03),
+    "systems": {
+        "treetune": {"test": {"Words": 98.765, "LAS": 81.5}, "conllu_words_per_cpu_second": summary(22000.0, 10.0)},
+        "UDPipe": {"test": {"Words": 98.1, "LAS": 76.5}, "conllu_words_per_cpu_second": summary(4000.0, 10.0)},
+    },
+    "times_as_fast": summary(5.5, 0.1),
+}
 TRAINING: dict[str, Any] = {
     "benchmark": "training",
     **ORIGIN,
@@ -146,6 +160,17 @@ def test_comparison_shows_scores_speed_and_ratio(table: Any) -> None:
     assert "1,234 words" in text
 
 
+def test_raw_text_shows_scores_and_speed_of_both(table: Any) -> None:
+    text = table.raw_text_table(RAW_TEXT)
+    assert "| system | Words | LAS | words per CPU-s, text to CoNLL-U |" in text
+    assert "| treetune | 98.77 | 81.50 | 22,000 ± 10 |" in text
+    assert "treetune is 5.50 ± 0.10 times as fast as UDPipe." in text
+    assert "tokenizer 400,000 ± 0, tagger 200,000 ± 0, parser 30,000 ± 0." in text
+    assert "9.9 MB and is ready after 0.51 ± 0.02 CPU-s; a whole command on one sentence takes 1.51 ± 0.03." in text
+    alone = {key: value for key, value in RAW_TEXT.items() if key != "times_as_fast"}
+    assert "times as fast" not in table.raw_text_table(alone)
+
+
 def test_a_trial_on_part_of_the_file_says_so(table: Any) -> None:
     settings = {**COMPARE["settings"], "limit": 20}
     assert "first 20 sentences" in table.compare_table({**COMPARE, "settings": settings})
@@ -216,7 +241,7 @@ def test_goals_of_the_repository_can_be_shown(table: Any) -> None:
 
 def test_page_orders_sections_and_names_their_origin(tmp_path: Path) -> None:
     files = []
-    for record in (STARTUP, TRAINING, GOALS, COMPARE):
+    for record in (STARTUP, TRAINING, GOALS, COMPARE, RAW_TEXT):
         files.append(tmp_path / f"{record['benchmark']}.json")
         files[-1].write_text(json.dumps(record), encoding="utf-8")
     done = subprocess.run(
@@ -229,7 +254,7 @@ def test_page_orders_sections_and_names_their_origin(tmp_path: Path) -> None:
     )
     page = done.stdout
     titles = [line for line in page.splitlines() if line.startswith("## ")]
-    assert titles == ["## Beside other parsers", "## Goals of X", "## Training", "## Starting"]
+    assert titles == ["## From raw text", "## Beside other parsers", "## Goals of X", "## Training", "## Starting"]
     assert "| first parse | 9.88 ± 0.10 |" in page
     assert "commit `0123456789ab` on Test CPU, 2 cores" in page
     assert "commit `0123456789ab` with local changes" in page

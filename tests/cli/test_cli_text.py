@@ -248,6 +248,9 @@ def test_a_pipeline_is_trained(treebank: Path, tmp_path: Path) -> None:
     again = tmp_path / "again.treetune"
     assert run("train", treebank, *options, "--dev", treebank, "--model", again, "--quiet").err == ""
     assert again.read_bytes() == out.read_bytes()
+    assert run("train", treebank, *options, "--dev", treebank, "--model", again, "--compact").code == 0
+    assert again.stat().st_size < out.stat().st_size
+    assert column(run("parse", again, "-", stdin=TEXT).out, 1) == column(run("parse", out, "-", stdin=TEXT).out, 1)
 
 
 def test_a_parser_gets_a_tagger_of_its_own(treebank: Path, tmp_path: Path) -> None:
@@ -276,6 +279,8 @@ def test_a_parser_gets_a_tagger_of_its_own(treebank: Path, tmp_path: Path) -> No
         (("--jackknife", 2, "--guide", "graph"), "--guide cannot be given with --jackknife; leave it out"),
         (("--jackknife", 2, "--choose-by", "UAS"), "--choose-by cannot be given with --jackknife; leave it out"),
         (("--task", "pipeline", "--decoder", "projective"), "--decoder is an option of graph parsers"),
+        (("--task", "tokenizer", "--compact"), "--compact cannot be given with --task tokenizer; leave it out"),
+        (("--compact",), "--compact is for --task pipeline and --jackknife; leave it out"),
     ],
 )
 def test_wrong_usage_of_training_is_said(

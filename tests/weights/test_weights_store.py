@@ -202,6 +202,38 @@ def test_tensors_do_not_depend_on_the_order_of_updates_and_rebuild_the_weights()
         assert values.tobytes() == tensors[name].tobytes()
 
 
+@pytest.mark.parametrize("prune", [0.0, 0.3])
+def test_compact_weights_are_the_nearest_of_eight_bits(prune: float) -> None:
+    features = feature_numbers(60, seed=5)
+    frozen = random_live(list(range(3000)), features).freeze(average=False)
+    compact = frozen.compact(prune=prune)
+    before, after = cells_of(frozen.tensors()), cells_of_compact(compact)
+    largest = max(map(abs, before.values()))
+    step = max(1.0, largest / 127)
+    assert set(after) == {cell for cell, weight in before.items() if abs(weight) >= prune * largest}
+    for cell, weight in after.items():
+        assert weight in (round(before[cell] / step), 1 if before[cell] > 0 else -1)
+        assert abs(weight) <= 127
+        # A score in model units is nearly what it was.
+        assert weight / compact.scale == pytest.approx(before[cell] / frozen.scale, abs=0.51 * step / frozen.scale)
+
+
+def cells_of_compact(weights: FrozenWeights) -> dict[tuple[int, int], int]:
+    tensors = weights.tensors()
+    assert {name: values.dtype.name for name, values in tensors.items()} == {
+        **{f"gaps.{place}": "uint8" for place in range(5)},
+        **{"counts": "uint8", "outputs": "uint8", "weights": "int8"},
+    }
+    again = FrozenWeights.from_tensors(OUTPUTS, weights.scale, tensors)
+    assert again.is_compact
+    assert {name: values.tobytes() for name, values in again.tensors().items()} == {
+        name: values.tobytes() for name, values in tensors.items()
+    }
+    features, outputs, values = again.cells()
+    cells = zip((features >> np.uint64(28)).tolist(), outputs.tolist(), values.tolist(), strict=True)
+    return {(key, output): round(value * weights.scale) for key, output, value in cells}
+
+
 def test_live_weights_are_found_by_the_kernel() -> None:
     pair = Pair()
     features = feature_numbers(30, seed=7)

@@ -67,6 +67,9 @@ def train(
     ] = None,
     column: options.Column = None,
     order: options.Order = None,
+    compact: Annotated[
+        bool, typer.Option("--compact", help="With --task pipeline or --jackknife: a smaller file, slightly worse.")
+    ] = False,
     parser: options.Name = None,
     beam: options.Beam = None,
     decoder: options.Decoder = None,
@@ -175,9 +178,12 @@ def train(
     }
     if is_text:
         run_options = {"resume": resume or None, "checkpoint": checkpoint, "log": log, "plot": plot, "also": also}
-        plan = _text_plan(task or PARSER, treebank, model, tables, folds_of(task or PARSER, jackknife), run_options)
+        folds_wanted = folds_of(task or PARSER, jackknife)
+        plan = _text_plan(task or PARSER, treebank, model, tables, folds_wanted, run_options, compact=compact)
         train_text(plan, quiet=quiet, json=json)
         return
+    if compact:
+        raise ConfigError("--compact is for --task pipeline and --jackknife; leave it out")
     if treebank is not None and treebank.endswith(EXPERIMENT_SUFFIX):
         _refuse_options(tables, also or [])
         experiment = Experiment.read(treebank, changes=changes or [])
@@ -208,6 +214,8 @@ def _text_plan(
     tables: dict[str, Any],
     folds: int,
     run_options: dict[str, Any],
+    *,
+    compact: bool,
 ) -> TextPlan:
     """Return the plan of a training that is not of a parser alone; what it has no use for is refused."""
     what = "--jackknife" if task == PARSER else f"--task {task}"
@@ -222,7 +230,7 @@ def _text_plan(
     }
     unused = {**given(run_options), **train_table, **{key: True for key in tables["model"] if key == "start_from"}}
     if task == TOKENIZER:
-        unused |= {**tables["model"], **tables["learner"]}
+        unused |= {**tables["model"], **tables["learner"], **({"compact": True} if compact else {})}
     for name in unused:
         raise ConfigError(f"--{name.replace('_', '-')} cannot be given with {what}; leave it out")
     if treebank is None or treebank.endswith(EXPERIMENT_SUFFIX):
@@ -230,7 +238,7 @@ def _text_plan(
     if model is None:
         raise ConfigError("Missing option '--model'; give the name of the file to write (see 'treetune train --help')")
     recipe = Recipe.checked(tables["model"], tables["learner"], FLAGS)
-    return TextPlan(task=task, treebank=treebank, model=model, recipe=recipe, folds=folds, **own)
+    return TextPlan(task=task, treebank=treebank, model=model, recipe=recipe, folds=folds, compact=compact, **own)
 
 
 def _refuse_options(tables: dict[str, Any], also: list[str]) -> None:

@@ -21,6 +21,7 @@ from treetune.experiment.files import described, read_data
 from treetune.experiment.guides import FOLDS
 from treetune.experiment.recipe import Recipe
 from treetune.experiment.task import numbers
+from treetune.models.compact import compact
 from treetune.models.pipeline import Pipeline
 from treetune.storage import check_target, save
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 TOKENIZER, PIPELINE, PARSER = "tokenizer", "pipeline", "parser"
 TEXT_TASKS = (TOKENIZER, PIPELINE)
 TAGGER_EPOCHS = 8
+TAGGER_OPTIONS: Any = {"epochs": TAGGER_EPOCHS, "learner": "mira"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +51,7 @@ class TextPlan:
     threads: int
     licence: str | None
     lenient: bool
+    compact: bool
 
 
 def check_task(task: str | None) -> None:
@@ -88,6 +91,9 @@ def train_text(plan: TextPlan, *, quiet: bool, json: bool) -> None:
             pipeline, scores = _train_pipeline(plan, treebank, dev, notes, quiet=quiet)
     except KeyboardInterrupt:
         raise Interrupted(f"{plan.model} was not written") from None
+    if plan.compact:
+        pipeline = compact(pipeline)
+        notes["compact"] = True
     info: dict[str, Any] = {"training": notes}
     if dev and pipeline.tokenizer is not None:
         text_scores = _text_scores(pipeline, dev, plan.threads)
@@ -137,7 +143,7 @@ def _train_pipeline(
         folds=plan.folds,
         seed=plan.seed,
         threads=plan.threads,
-        tagger_options={"epochs": TAGGER_EPOCHS},
+        tagger_options=TAGGER_OPTIONS,
         parser_options=parser_options,
     )
     notes |= {"columns": list(columns), "jackknife": plan.folds}

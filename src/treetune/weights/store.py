@@ -13,6 +13,9 @@ from treetune.weights import _kernels as kernels
 from treetune.weights._kernels import Averages, Margins, Store
 
 LARGEST_INT16 = 32767
+LARGEST_INT8 = 127
+# A key is what is left of 64 bits when those of a reference to a row are taken off.
+_KEY_BYTES = 5
 ALL_BITS = np.uint64(2**64 - 1)
 
 
@@ -160,9 +163,12 @@ class FrozenWeights:
         counts: NDArray[np.uint16],
         cell_outputs: NDArray[np.uint16],
         cell_weights: NDArray[np.int16],
+        *,
+        is_compact: bool = False,
     ) -> None:
         self.outputs = outputs
         self.scale = scale
+        self.is_compact = is_compact
         self._lists = (keys, counts, cell_outputs, cell_weights)
 
     @cached_property
@@ -183,7 +189,7 @@ class FrozenWeights:
 
     def share(self) -> FrozenWeights:
         """Return the same weights with nothing built yet: what is built for them goes when they go."""
-        return FrozenWeights(self.outputs, self.scale, *self._lists)
+        return FrozenWeights(self.outputs, self.scale, *self._lists, is_compact=self.is_compact)
 
     @property
     def rows(self) -> int:
@@ -196,29 +202,74 @@ class FrozenWeights:
         features = np.repeat(keys << np.uint64(kernels.REF_BITS), counts.astype(np.int64))
         return features, cell_outputs, (cell_weights / self.scale).astype(np.float32)
 
+    def compact(self, *, prune: float) -> FrozenWeights:
+        """Return the same weights in 8 bits, without those below the part `prune` of the largest.
+
+        The largest is 127; of what is between two numbers the nearer one is taken, but no weight becomes 0.
+        """
+        keys, counts, cell_outputs, cell_weights = self._lists
+        largest = max(1, int(np.abs(cell_weights.astype(np.int32)).max(initial=0)))
+        step = max(1.0, largest / LARGEST_INT8)
+        kept = np.abs(cell_weights.astype(np.int32)) >= prune * largest
+        rounded = np.rint(cell_weights[kept] / step)
+        weights = np.where(rounded == 0, np.sign(cell_weights[kept]), rounded).astype(np.int16)
+        rows = np.repeat(np.arange(len(keys)), counts.astype(np.int64))
+        left = np.bincount(rows[kept], minlength=len(keys))
+        return FrozenWeights(
+            self.outputs,
+            self.scale / step,
+            keys[left > 0],
+            left[left > 0].astype(np.uint16),
+            cell_outputs[kept],
+            weights,
+            is_compact=True,
+        )
+
     def tensors(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays to keep in a model file; sorted, so that equal weights give equal bytes."""
+        """Return the arrays to keep in a model file; sorted, so that equal weights give equal bytes.
+
+        Of compact weights the keys are kept as differences, a byte an array, and numbers in one byte if they fit.
+        """
         keys, counts, cell_outputs, cell_weights = self._lists
         order = np.argsort(keys, kind="stable")
         cells = np.lexsort((cell_outputs, np.repeat(keys, counts.astype(np.int64))))
+        rest = {"counts": counts[order], "outputs": cell_outputs[cells], "weights": cell_weights[cells]}
+        if not self.is_compact:
+            return {"keys": keys[order], **rest}
+        gaps = np.diff(keys[order], prepend=np.uint64(0))
         return {
-            "keys": keys[order],
-            "counts": counts[order],
-            "outputs": cell_outputs[cells],
-            "weights": cell_weights[cells],
+            **{f"gaps.{place}": (gaps >> np.uint64(8 * place)).astype(np.uint8) for place in range(_KEY_BYTES)},
+            **{name: _narrowed(values) for name, values in rest.items()},
         }
 
     @classmethod
     def from_tensors(cls, outputs: int, scale: float, tensors: dict[str, NDArray[Any]]) -> FrozenWeights:
         """Rebuild weights from `tensors()`."""
+        is_compact = "keys" not in tensors
         return cls(
             outputs,
             scale,
-            tensors["keys"].astype(np.uint64, copy=False),
+            _keys(tensors) if is_compact else tensors["keys"].astype(np.uint64, copy=False),
             tensors["counts"].astype(np.uint16, copy=False),
             tensors["outputs"].astype(np.uint16, copy=False),
             tensors["weights"].astype(np.int16, copy=False),
+            is_compact=is_compact,
         )
+
+
+def _keys(tensors: dict[str, NDArray[Any]]) -> NDArray[np.uint64]:
+    gaps = np.zeros(len(tensors["gaps.0"]), np.uint64)
+    for place in range(_KEY_BYTES):
+        gaps |= tensors[f"gaps.{place}"].astype(np.uint64) << np.uint64(8 * place)
+    return np.cumsum(gaps, dtype=np.uint64)
+
+
+def _narrowed(values: NDArray[Any]) -> NDArray[Any]:
+    """Return integers in one byte each, if they fit."""
+    narrow = np.int8 if values.dtype.kind == "i" else np.uint8
+    limits = np.iinfo(narrow)
+    fits = limits.min <= values.min(initial=0) and values.max(initial=0) <= limits.max
+    return values.astype(narrow) if fits else values
 
 
 def _margin_slots(pairs: int) -> int:
