@@ -116,8 +116,8 @@ def test_siblings_are_compared_by_the_words_below_them() -> None:
     tree = Tree.of([4, 1, 1, 0], ["x", "y", "y", "root"])
     found = {family.tag: family for family in families(Ordered(sentence, WordOrder((4, 3, 1)), tree), sentence.upos)}
     assert found["D"].items == (("x", "A"), (SELF, ""))
-    assert list(found["D"].preferences()) == [(0, 1, 0.0)]
-    assert list(found["A"].preferences()) == [(0, 2, 0.0)]
+    assert found["D"].preferences == ((0, 1, 0.0),)
+    assert found["A"].preferences == ((0, 2, 0.0),)
 
 
 Masses = dict[tuple[int, int], list[float]]

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from treetune.reorder.precedence import SELF
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Table = NDArray[np.float64]
+# Plain lists: the groups are so small that an array would cost more than it saves.
+Table = list[list[float]]
 
 _MOST_ROUNDS = 50
 # Smaller gains are noise of the sums.
@@ -36,19 +32,16 @@ def group(units: Sequence[str], masses: Callable[[str, str], Sequence[float]], f
             and a in the other, b in both.
         fixed: What agrees anyhow.
     """
-    import numpy as np
-
     size = len(units)
-    first, kept, turned = (np.zeros((size, size)) for _ in range(3))
+    first, kept, turned = ([[0.0] * size for _ in units] for _ in range(3))
     for i, a in enumerate(units):
         for j, b in enumerate(units):
             both, a_then_b, b_then_a, b_both = masses(a, b)
-            first[i, j] = both + b_then_a
-            kept[i, j] = both + b_both
-            turned[i, j] = a_then_b + b_then_a
-    # Two children of one name are a pair once; all others are in the tables twice.
-    for inside in (kept, turned):
-        inside[np.diag_indices(size)] *= 2
+            # Two children of one name are a pair once; all others are in the tables twice.
+            times = 2 if i == j else 1
+            first[i][j] = both + b_then_a
+            kept[i][j] = times * (both + b_both)
+            turned[i][j] = times * (a_then_b + b_then_a)
     # From two beginnings, all apart and all together: each stops at a hill of its own.
     tried = [_Search(first, kept, turned, units.index(SELF), apart=apart) for apart in (True, False)]
     for search in tried:
@@ -67,7 +60,7 @@ class _Search:
     def __init__(self, first: Table, kept: Table, turned: Table, head: int, *, apart: bool) -> None:
         self.first, self.kept, self.turned = first, kept, turned
         self.head = head
-        lead = first.sum(axis=1) - first.sum(axis=0)
+        lead = [sum(row) - sum(column) for row, column in zip(first, zip(*first, strict=True), strict=True)]
         # From those that come first most often to those that come last; ties as they are named.
         order = sorted(range(len(first)), key=lambda unit: (-lead[unit], unit))
         self.groups = [[unit] for unit in order] if apart else [order]
@@ -86,10 +79,9 @@ class _Search:
         for number, members in enumerate(self.groups):
             for unit in members:
                 later = [other for group in self.groups[number + 1 :] for other in group]
-                total += float(self.first[unit, later].sum())
-                inside = self.turned if self.reverse[number] else self.kept
-                total += sum(float(inside[unit, other]) for other in members if other > unit)
-                total += float(inside[unit, unit]) / 2
+                total += self._ahead(unit, later)
+                inside = (self.turned if self.reverse[number] else self.kept)[unit]
+                total += sum(inside[other] for other in members if other > unit) + inside[unit] / 2
         return total
 
     def _move(self, unit: int) -> float:
@@ -119,10 +111,10 @@ class _Search:
     def _best_place(self, unit: int) -> tuple[float, int, bool]:
         """Return the best agreement for a name, its place, and whether it joins the group there."""
         # With everything after it; each group that is passed changes sides.
-        outside = sum(float(self.first[unit, members].sum()) for members in self.groups)
+        outside = sum(self._ahead(unit, members) for members in self.groups)
         best = (outside + self._inside_alone(unit), 0, False)
         for number, members in enumerate(self.groups):
-            ahead, behind = float(self.first[unit, members].sum()), float(self.first[members, unit].sum())
+            ahead, behind = self._ahead(unit, members), self._behind(unit, members)
             joined = outside - ahead + self._inside(unit, members, self.reverse[number])
             if not (unit == self.head and self.reverse[number]):
                 best = max(best, (joined, number, True), key=lambda one: one[0])
@@ -135,18 +127,27 @@ class _Search:
         total = self._inside(unit, [other for other in self.groups[number] if other != unit], self.reverse[number])
         for place, members in enumerate(self.groups):
             if place < number:
-                total += float(self.first[members, unit].sum())
+                total += self._behind(unit, members)
             elif place > number:
-                total += float(self.first[unit, members].sum())
+                total += self._ahead(unit, members)
         return total
 
     def _inside(self, unit: int, others: list[int], reverse: bool) -> float:
-        inside = self.turned if reverse else self.kept
-        return float(inside[unit, others].sum()) + float(inside[unit, unit]) / 2
+        inside = (self.turned if reverse else self.kept)[unit]
+        return sum([inside[other] for other in others]) + inside[unit] / 2
+
+    def _ahead(self, unit: int, others: list[int]) -> float:
+        """Return what agrees if a name comes before others."""
+        row = self.first[unit]
+        return sum([row[other] for other in others])
+
+    def _behind(self, unit: int, others: list[int]) -> float:
+        """Return what agrees if a name comes after others."""
+        return sum([self.first[other][unit] for other in others])
 
     def _alone(self, unit: int) -> bool:
         """Whether a name in a group of its own is turned round."""
-        return unit != self.head and bool(self.turned[unit, unit] > self.kept[unit, unit])
+        return unit != self.head and self.turned[unit][unit] > self.kept[unit][unit]
 
     def _inside_alone(self, unit: int) -> float:
         return self._inside(unit, [], self._alone(unit))
@@ -158,7 +159,8 @@ class _Search:
             if self.head in members:
                 continue
             values = [
-                sum(float(inside[unit, members].sum()) for unit in members) / 2 for inside in (self.kept, self.turned)
+                sum(inside[unit][other] for unit in members for other in members) / 2
+                for inside in (self.kept, self.turned)
             ]
             better = values[1] > values[0] + _LEAST_GAIN
             if better != self.reverse[number] and abs(values[1] - values[0]) > _LEAST_GAIN:

@@ -67,7 +67,7 @@ def learn_rules(items: Sequence[Ordered], *, name: str = "learned", options: Lea
         if not item.gold.is_complete:
             raise DataError(f"sentence {number}: expected a complete tree to learn from; parse the sentences first")
         found += families(item, _tags(item.sentence, options.tags))
-    if not any(True for family in found for _ in family.preferences()):
+    if not any(family.preferences for family in found):
         raise DataError("expected at least one sentence with two aligned words to learn from, found none")
     by_tag: dict[str, list[Family]] = {}
     for family in found:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,20 +21,25 @@ Masses = list[float]
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A head and its children in the order of the text, and where the words below each stand in the other language."""
+    """A head and its children in the order of the text.
+
+    `preferences` are pairs of items, by their place, with the share of their words that the other order keeps so;
+    items without aligned words are in none.
+    """
 
     tag: str
     items: tuple[Item, ...]
-    places: tuple[tuple[int, ...], ...]
+    preferences: tuple[tuple[int, int, float], ...]
 
-    def preferences(self) -> Iterator[tuple[int, int, float]]:
-        """Yield pairs of items, by their place, with the share of their words that the other order keeps so."""
-        for first in range(len(self.items)):
-            for second in range(first + 1, len(self.items)):
-                left, right = self.places[first], self.places[second]
-                if left and right:
-                    kept = sum(a < b for a in left for b in right)
-                    yield first, second, kept / (len(left) * len(right))
+
+def _preferences(places: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, int, float]]:
+    """Yield the preferences of items whose words stand at these places, sorted, in the other language."""
+    for first, left in enumerate(places):
+        for second in range(first + 1, len(places)):
+            right = places[second]
+            if left and right:
+                kept = sum(len(right) - bisect_right(right, place) for place in left)
+                yield first, second, kept / (len(left) * len(right))
 
 
 def families(item: Ordered, tags: Sequence[str]) -> Iterator[Family]:
@@ -48,9 +54,9 @@ def families(item: Ordered, tags: Sequence[str]) -> Iterator[Family]:
     for head in range(1, len(tree.heads)):
         if children[head]:
             own = (place[head],) if head in place else ()
-            row = sorted([*((word, (labels[word], tags[word]), below[word]) for word in children[head])])
+            row = [(word, (labels[word], tags[word]), below[word]) for word in children[head]]
             row = sorted([*row, (head, (SELF, ""), own)])
-            yield Family(tags[head], tuple(one[1] for one in row), tuple(one[2] for one in row))
+            yield Family(tags[head], tuple(one[1] for one in row), tuple(_preferences([one[2] for one in row])))
 
 
 def _below(children: list[list[int]], place: dict[int, int]) -> list[tuple[int, ...]]:
@@ -117,7 +123,7 @@ def collect(
                 part += 2
             else:
                 parts.append(part)
-        for first, second, kept in family.preferences():
+        for first, second, kept in family.preferences:
             table.seen[units[first]] += 1
             table.seen[units[second]] += 1
             if parts[first] == parts[second]:
