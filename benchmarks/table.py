@@ -108,6 +108,14 @@ def startup_table(record: Record) -> str:
     return markdown(("command", "CPU-s"), rows)
 
 
+def reordering_table(record: Record) -> str:
+    """Return the speed of parsing, of parsing and reordering, and of the rules alone."""
+    share = record["share_of_parsing_speed"]["mean"]
+    rows = [(name, spread(summary, 0)) for name, summary in record["words_per_cpu_second"].items()]
+    rows.append(("parse and reorder, share of parsing speed", f"{100 * share:.1f} %"))
+    return markdown(("", "words per CPU-second"), rows)
+
+
 def raw_text_table(record: Record) -> str:
     """Return scores and speeds from raw text, then what the model takes."""
     metrics = list(next(iter(record["systems"].values()))["test"])
@@ -138,6 +146,7 @@ TABLES: dict[str, tuple[str, Callable[[Record], str]]] = {
     "compare": ("Beside other parsers", compare_table),
     "training": ("Training", training_table),
     "startup": ("Starting", startup_table),
+    "reordering": ("Word order", reordering_table),
     "raw_text": ("From raw text", raw_text_table),
 }
 
@@ -199,7 +208,7 @@ def origin(record: Record) -> str:
 
 def page(records: Sequence[Record]) -> str:
     """Return all results as one page: goals after the comparisons."""
-    order = ["raw_text", "compare", GOALS, "training", "startup"]
+    order = ["raw_text", "compare", GOALS, "training", "startup", "reordering"]
     in_order = sorted(records, key=lambda record: order.index(record["benchmark"]))
     made = "Made by `python benchmarks/table.py` from the files in `benchmarks/results`; do not edit."
     return "\n\n".join(["# Benchmarks", made, *(section(record, records) for record in in_order)]) + "\n"

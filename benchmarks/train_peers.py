@@ -44,9 +44,8 @@ UDPIPE_SETTINGS = {
     "use_gold_tags": "1",
 }
 
-# The whole way from raw text: tokenizer, tagger and parser of UDPipe's own defaults, but with 30 of 100 epochs of the
-# tokenizer, 4 of 20 iterations of the tagger and 3 of 10 of the parser, because each takes minutes, and without lemmas,
-# which nobody else here predicts.
+# The whole way from raw text: UDPipe's tokenizer, tagger and parser with its own options, but fewer rounds than its 100
+# epochs, 20 and 10 iterations, because they take hours, and no lemmas, which nobody else here predicts.
 UDPIPE_TEXT_SETTINGS = {
     "tokenizer": "dimension=24;epochs=30;batch_size=50;learning_rate=0.005;dropout=0.1;early_stopping=0",
     "tagger": "models=1;iterations=4;use_lemma=0;provide_lemma=0;use_xpostag=1;provide_xpostag=1;"

@@ -60,10 +60,12 @@ class Session:
         places = [(row, seed) for seed in self.seeds for row in rows]
         missing = [place for place in places if fresh or self._stored(*place) is None]
         measuring.say(f"{self.experiment.name}: {len(places)} runs, {len(places) - len(missing)} of them stored")
-        for number, (row, seed) in enumerate(missing, start=1):
-            measuring.say(f"run {number} of {len(missing)}: {row.name}, seed {seed}")
-            made = (None if fresh else self._made_elsewhere(row, seed)) or self._make(row, seed)
-            self.file.write(self.describe, made)
+        # First epochs that rows share: not for longer than the code and the data are sure to be the same.
+        with tempfile.TemporaryDirectory() as warm:
+            for number, (row, seed) in enumerate(missing, start=1):
+                measuring.say(f"run {number} of {len(missing)}: {row.name}, seed {seed}")
+                made = (None if fresh else self._made_elsewhere(row, seed)) or self._make(row, seed, Path(warm))
+                self.file.write(self.describe, made)
         if not missing:
             # Other seeds or claims than last time may be asked for.
             self.file.write(self.describe)
@@ -93,7 +95,7 @@ class Session:
 
     def data(self, corpus: Corpus) -> Data:
         """Return the examples of a corpus, read once."""
-        key = (corpus.name, corpus.train, corpus.most)
+        key = (corpus.name, corpus.train, corpus.most, corpus.tests, corpus.others)
         if key not in self._data:
             self._data[key] = corpus.read(self.folder, self.limits)
         return self._data[key]
@@ -123,9 +125,9 @@ class Session:
         measuring.say(f"  found in {found['taken_from']}")
         return {**found, "row": row.name}
 
-    def _make(self, row: Row, seed: int) -> Record:
+    def _make(self, row: Row, seed: int, warm: Path) -> Record:
         origin = measuring.provenance(["numpy", "numba"])
-        made = run(row, self.data(row.corpus), epochs=self.epochs, seed=seed)
+        made = run(row, self.data(row.corpus), epochs=self.epochs, seed=seed, warm=warm)
         return {"row": row.name, "settings": self._settings(row, seed), **origin, **made}
 
     def _comparisons(self, results: Results) -> list[Record]:

@@ -19,6 +19,9 @@ SIGNIFICANT = 0.05
 SUMMARISED = (*outcomes.METRICS, "crossing_UAS", "crossing_LAS", "words_per_cpu_second")
 
 
+# What a loss says, and of a loss over word orders its score and how many sentences are in the very order.
+PRICED = ("cost", "reorder", "exact")
+
 # As claims call them.
 _IN_WORDS = {
     "root": "root accuracy",
@@ -74,7 +77,7 @@ class Results:
             test: {
                 **{metric: spread([run["tests"][test][metric] for run in runs]) for metric in SUMMARISED},
                 **{metric: spread(self.values(row, test, metric)) for metric in outcomes.DERIVED},
-                **({"cost": spread(self.values(row, test, "cost"))} if "cost" in runs[0]["tests"][test] else {}),
+                **{one: spread(self.values(row, test, one)) for one in PRICED if one in runs[0]["tests"][test]},
             }
             for test in runs[0]["tests"]
         }

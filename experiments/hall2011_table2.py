@@ -19,9 +19,12 @@ from recipes import Recipe
 from runs import Row
 
 PARSERS = {
-    "transition": Recipe("transition", {"beam": 8}, {"learner": "mira"}),
-    "graph": Recipe("graph", {"decoder": "projective"}),
+    "transition": Recipe("transition", {"beam": 8, "labels_by_tag": True}, {"learner": "mira"}),
+    "graph": Recipe("graph", {"decoder": "projective", "labels_by_tag": False}),
 }
+# Without what keeps labels from drifting (a graph parser's do not: main verbs move its arcs alone).
+LOOSE = "transition, any label"
+LOOSE_RECIPE = replace(PARSERS["transition"], options={"beam": 8, "labels_by_tag": False})
 # What is asked of the transition parser: points above (a), but for the root on ATIS, which is a score.
 DEMANDED = {"target": {"root": 5.0, "UAS": 1.3, "LAS": 1.0}, "atis": {"UAS": 4.0, "LAS": 1.0}}
 ATIS_ROOT = 88.0
@@ -36,8 +39,6 @@ def name(parser: str, row: str, target: str = "") -> str:
 
 A, B, B2, AUGMENTED = "(a) source", "(b) questions", "(b2) source + questions", "augmented by main verbs"
 TWICE = f"{AUGMENTED}, 2 steps for each on the treebank"
-# How often the transition parser learns from main verbs; two rates were tried on the dev questions.
-CHOSEN = {"target": TWICE, "atis": AUGMENTED}
 
 
 def rows() -> list[Row]:
@@ -49,23 +50,23 @@ def rows() -> list[Row]:
             questions = f"{target}-train"
             own, both = (f"{target}-test",), (f"{target}-test", "source-test")
             adapted = replace(recipe, extras=(main_verbs(target),))
+            # With whole trees of questions nothing drifts.
+            full = LOOSE_RECIPE if parser == "transition" else recipe
             found += [
-                Row(name(parser, B, target), corpus(f"{target} alone", questions, tests=own), recipe),
-                Row(name(parser, B2, target), corpus(f"{target} too", "source-train", questions, tests=both), recipe),
+                Row(name(parser, B, target), corpus(f"{target} alone", questions, tests=own), full),
+                Row(name(parser, B2, target), corpus(f"{target} too", "source-train", questions, tests=both), full),
                 Row(name(parser, AUGMENTED, target), SOURCE, adapted),
             ]
-    often = replace(PARSERS["transition"], extras=(main_verbs("target", rate=2.0),))
-    return [*found, Row(name("transition", TWICE, "target"), SOURCE, often)]
-
-
-def adapted_row(parser: str, target: str) -> str:
-    """Return the row of a parser that claims are made of."""
-    return name(parser, CHOSEN[target] if parser == "transition" else AUGMENTED, target)
+    found.append(Row(name(LOOSE, A), SOURCE, LOOSE_RECIPE))
+    for target in TARGETS:
+        found.append(Row(name(LOOSE, AUGMENTED, target), SOURCE, replace(LOOSE_RECIPE, extras=(main_verbs(target),))))
+    often = replace(LOOSE_RECIPE, extras=(main_verbs("target", rate=2.0),))
+    return [*found, Row(name(LOOSE, TWICE, "target"), SOURCE, often)]
 
 
 def gains(target: str, metric: str, least: float) -> Claim:
     """Claim that main verbs alone raise a score of the transition parser by so much."""
-    test, pair = f"{target}-test", (name("transition", CHOSEN[target], target), name("transition", A))
+    test, pair = f"{target}-test", (name("transition", AUGMENTED, target), name("transition", A))
 
     def check(results: Results) -> Verdict:
         means = {row: results.mean(row, test, metric) for row in pair}
@@ -86,7 +87,7 @@ def reaches(row: str, test: str, metric: str, least: float) -> Claim:
 
 def loses_little(parser: str, target: str) -> Claim:
     """Claim that adaptation costs little LAS on the source."""
-    pair = (adapted_row(parser, target), name(parser, A))
+    pair = (name(parser, AUGMENTED, target), name(parser, A))
 
     def check(results: Results) -> Verdict:
         means = {row: results.mean(row, "source-test", "LAS") for row in pair}
@@ -98,7 +99,7 @@ def loses_little(parser: str, target: str) -> Claim:
 def closes_half(parser: str, target: str) -> Claim:
     """Claim, as in the paper, that main verbs alone close half of the LAS gap to full annotation."""
     test = f"{target}-test"
-    a, aug, full = name(parser, A), adapted_row(parser, target), name(parser, B2, target)
+    a, aug, full = name(parser, A), name(parser, AUGMENTED, target), name(parser, B2, target)
 
     def check(results: Results) -> Verdict:
         means = {row: results.mean(row, test, "LAS") for row in (a, aug, full)}
@@ -111,12 +112,12 @@ def closes_half(parser: str, target: str) -> Claim:
 def claims() -> list[Claim]:
     """Return what is expected."""
     found = [gains(target, metric, least) for target in TARGETS for metric, least in DEMANDED[target].items()]
-    found.append(reaches(adapted_row("transition", "atis"), "atis-test", "root", ATIS_ROOT))
+    found.append(reaches(name("transition", AUGMENTED, "atis"), "atis-test", "root", ATIS_ROOT))
     for parser in PARSERS:
         for target in TARGETS:
             metrics = ("root", "UAS", "LAS") if parser == "transition" else ("root", "UAS")
             found += [
-                significantly_higher(adapted_row(parser, target), name(parser, A), f"{target}-test", metric)
+                significantly_higher(name(parser, AUGMENTED, target), name(parser, A), f"{target}-test", metric)
                 for metric in metrics
             ]
             found += [loses_little(parser, target), closes_half(parser, target)]
@@ -128,8 +129,9 @@ EXPERIMENT = Experiment(
     title="Adaptation to questions by main verbs alone",
     rows=tuple(rows()),
     pairs=(
-        *((name(parser, AUGMENTED, target), name(parser, A)) for parser in PARSERS for target in TARGETS),
-        (name("transition", TWICE, "target"), name("transition", A)),
+        *((name(parser, AUGMENTED, target), name(parser, A)) for parser in (*PARSERS, LOOSE) for target in TARGETS),
+        (name(LOOSE, TWICE, "target"), name(LOOSE, A)),
+        (name("transition", A), name(LOOSE, A)),
     ),
     claims=tuple(claims()),
     epochs=EPOCHS,

@@ -2,9 +2,10 @@
 
     python experiments/hall2011_table3.py --data DIR
 
-The objective is learned beside the treebank from the first epoch on, one step for each step. It makes twice as many
-steps as the baseline with as many epochs; so there is a baseline with twice the epochs too. ALS is measured over the
-corpus: the summed lengths of right arcs over those of all arcs. Expected: ALS and LAS rise, with labelled ALS more.
+The first 3,000 sentences of the treebank. The objective is learned beside it from the first epoch on, one step for each
+step. It makes twice as many steps as the baseline with as many epochs; so there is a baseline with twice the epochs
+too. ALS is measured over the corpus: the summed lengths of right arcs over those of all arcs. Expected: ALS and LAS
+rise, with labelled ALS more.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ PARSERS = {
     "transition": Recipe("transition", {"beam": 8}),
     "graph": Recipe("graph", {"decoder": "projective"}),
 }
-TEST = ENGLISH.tests[0]
+SMALL = replace(ENGLISH, name="English, 3,000 sentences", most=3000, dev=None)
+TEST = SMALL.tests[0]
 # The paper's lists have 8 trees.
 LISTS = {"search": "list", "k": 8, "start": 1}
 EPOCHS = 4
@@ -29,7 +31,7 @@ EPOCHS = 4
 
 def arc_length(*, labelled: bool) -> Extra:
     """Return the objective on the treebank itself."""
-    return Extra(ENGLISH.train[0], "everything", {"name": "arc-length", "labelled": labelled}, LISTS)
+    return Extra(SMALL.train[0], "everything", {"name": "arc-length", "labelled": labelled}, LISTS)
 
 
 BASELINE, TWICE, UNLABELLED, LABELLED = "treebank", "treebank, twice the epochs", "unlabelled ALS", "labelled ALS"
@@ -45,7 +47,7 @@ def rows() -> list[Row]:
             UNLABELLED: replace(recipe, extras=(arc_length(labelled=False),)),
             LABELLED: replace(recipe, extras=(arc_length(labelled=True),)),
         }
-        found += [Row(f"{parser}, {kind}", ENGLISH, one) for kind, one in kinds.items()]
+        found += [Row(f"{parser}, {kind}", SMALL, one) for kind, one in kinds.items()]
     return found
 
 

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import sys
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 import treetune
 from corpora import Data
+from many_orders import MANY, ManyOrders, merged
 from supervision import keep
+from targeting import best_of_lists
 from treetune import Objective
 from treetune.build import make_parser
 from treetune.learning.jackknife import TrainOptions
 from treetune.learning.progress import Progress
 from treetune.learning.stacking import train_guided
+from treetune.learning.trainer import USUAL_START
 from treetune.losses import Loss, make_loss
 from treetune.models.base import Parser
 
@@ -26,6 +31,8 @@ HERE = Path(__file__).resolve().parent
 def loss_of(settings: Mapping[str, Any]) -> Loss[Any, Any]:
     """Return the loss of a name and options; in commands, {here} stands for the folder of this file."""
     options = {name: value for name, value in settings.items() if name != "name"}
+    if settings["name"] == MANY:
+        return ManyOrders(**options)
     if "command" in options:
         options["command"] = [word.format(here=HERE, python=sys.executable) for word in options["command"]]
     return make_loss(settings["name"], **options)
@@ -35,8 +42,9 @@ def loss_of(settings: Mapping[str, Any]) -> Loss[Any, Any]:
 class Extra:
     """An objective besides the treebank.
 
-    `file` is one of the corpus (of `others` or `train`), of whose trees `known` is told (see `supervision`). `loss` is
-    a name and options as in experiment files, `options` are those of `treetune.Objective`.
+    `file` is one of the corpus (of `others` or `train`), of whose trees `known` is told (see `supervision`); a loss
+    over word orders is told the orders beside it, and no tree. `loss` is a name and options as in experiment files,
+    `options` are those of `treetune.Objective`.
     """
 
     file: str
@@ -46,10 +54,15 @@ class Extra:
 
     def make(self, data: Data) -> Objective:
         """Return the objective."""
-        examples = data.others.get(self.file, data.train)
-        return Objective(
-            keep(examples, self.known), loss_of(self.loss), name=f"{self.loss['name']} on {self.file}", **self.options
-        )
+        loss = loss_of(self.loss)
+        return Objective(self._items(data), loss, name=f"{self.loss['name']} on {self.file}", **self.options)
+
+    def _items(self, data: Data) -> list[Any]:
+        if self.loss["name"] == MANY:
+            return merged({file: list(data.ordered(file)) for file in self.loss["rules"]})
+        if self.loss["name"] == "reordering":
+            return [(example.sentence, order) for example, order in data.ordered(self.file)]
+        return list(keep(data.others.get(self.file, data.train), self.known))
 
 
 @dataclass(frozen=True)
@@ -59,7 +72,9 @@ class Recipe:
     `parser` is a name of `treetune.build.PARSERS`, `options` are those of its class, `learning` those of
     `treetune.train`. With a `guide` the parser sees the trees of another one; for the training data they are
     made by jackknifing with `folds` parts. `extras` are objectives besides the treebank, `passes` how often as many
-    epochs as usual are made.
+    epochs as usual are made. `targeted` is an objective for targeted self-training instead (see `targeting`): its k is
+    how many trees to choose from. `then` are objectives with which the trained parser goes on, without the treebank,
+    for `then_epochs` passes over the first of them.
     """
 
     parser: str
@@ -69,6 +84,9 @@ class Recipe:
     folds: int = 10
     extras: tuple[Extra, ...] = ()
     passes: int = 1
+    targeted: Extra | None = None
+    then: tuple[Extra, ...] = ()
+    then_epochs: int = 1
 
     def settings(self) -> dict[str, Any]:
         """Return all of it; what came later is left out where it has no part, so that older runs are recognised."""
@@ -77,6 +95,10 @@ class Recipe:
             del found["extras"]
         if self.passes == 1:
             del found["passes"]
+        if self.targeted is None:
+            del found["targeted"]
+        if not self.then:
+            del found["then"], found["then_epochs"]
         if self.guide is not None:
             found["guide"] = self.guide.settings()
         return found
@@ -88,6 +110,29 @@ class Recipe:
 
 
 @dataclass
+class WarmStart:
+    """A file with the state of a training before its objectives start, and what that took.
+
+    Rows that differ only in their objectives share it: they have the same first epochs.
+    """
+
+    file: Path
+    borrowed: float = 0.0
+    _start: float = field(default_factory=time.process_time)
+
+    @property
+    def _seconds(self) -> Path:
+        return self.file.with_suffix(".json")
+
+    def note(self, progress: Progress) -> None:
+        """Keep the CPU time of the first epochs, or take that of whoever made them."""
+        if progress.resumed:
+            self.borrowed = json.loads(self._seconds.read_text(encoding="utf-8"))
+        elif progress.is_epoch_end and self.file.exists() and not self._seconds.exists():
+            self._seconds.write_text(json.dumps(time.process_time() - self._start), encoding="utf-8")
+
+
+@dataclass
 class Training:
     """What is noted while a parser is trained: its scores on dev after every epoch, what its objectives did, and how
     it learns."""
@@ -96,6 +141,7 @@ class Training:
     epochs: list[dict[str, float]] = field(default_factory=list)
     learner: dict[str, Any] = field(default_factory=dict)
     tallies: list[list[dict[str, Any]]] = field(default_factory=list)
+    warm: WarmStart | None = None
 
     def note(self, progress: Progress) -> None:
         """Take in one report."""
@@ -112,18 +158,37 @@ class Training:
         if recipe.guide is not None:
             return self._train_guided(recipe, recipe.guide, data, options=options, epochs=epochs, seed=seed)
         parser = recipe.make(options)
+        treebank = data.train
+        if recipe.targeted is not None:
+            first = self.train(replace(recipe, targeted=None), data, options=options, epochs=epochs, seed=seed)
+            treebank = [*treebank, *best_of_lists(first, recipe.targeted.make(data))]
+        objectives = [extra.make(data) for extra in recipe.extras]
+        alone = min((objective.start or USUAL_START for objective in objectives), default=USUAL_START) - 1
+        warm = self.warm if 0 < alone < epochs * recipe.passes and not data.dev else None
         reports = treetune.train(
             parser,
-            data.train,
-            objectives=[extra.make(data) for extra in recipe.extras],
+            treebank,
+            objectives=objectives,
             dev=data.dev,
             epochs=epochs * recipe.passes,
             seed=seed,
+            warm=None if warm is None else warm.file,
             **recipe.learning,
         )
         for progress in reports:
             self.note(progress)
+            if warm is not None:
+                warm.note(progress)
+        if recipe.then:
+            self._go_on(parser, recipe, data, seed=seed)
         return parser
+
+    def _go_on(self, parser: Parser, recipe: Recipe, data: Data, *, seed: int) -> None:
+        """Let a trained parser learn from other objectives alone."""
+        objectives = [extra.make(data) for extra in recipe.then]
+        for progress in treetune.train(parser, objectives=objectives, epochs=recipe.then_epochs, seed=seed, go_on=True):
+            if progress.is_epoch_end:
+                self.say(f"  pass {progress.epoch} without the treebank: {progress.objectives}")
 
     def _train_guided(
         self, recipe: Recipe, guide: Recipe, data: Data, *, options: Mapping[str, Any], epochs: int, seed: int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import math
 import os
@@ -17,10 +18,12 @@ from typing import Any
 import measuring
 import outcomes
 from corpora import Corpus, Data, Limits
-from recipes import Recipe, Training, loss_of
+from recipes import Recipe, Training, WarmStart, loss_of
 from treetune import Example
+from treetune.corpus.orders import WordOrder
 from treetune.corpus.projectivity import is_projective
 from treetune.evaluate import evaluate
+from treetune.learning.trainer import USUAL_START
 from treetune.models.base import Parser
 
 Record = dict[str, Any]
@@ -50,6 +53,7 @@ class Row:
             "dev": self.corpus.dev,
             "tests": list(self.corpus.tests),
             "data": {name: _digest(path, path.stat().st_mtime_ns) for name, path in self.corpus.files(data).items()},
+            **self._orders(data),
         }
         if self.loss is not None:
             found["loss"] = dict(self.loss)
@@ -61,6 +65,17 @@ class Row:
         stored: Record = json.loads(json.dumps(found))
         return stored
 
+    def _orders(self, data: Path) -> Record:
+        """Return the contents of word orders, if the row has to do with them."""
+        extras = (*self.recipe.extras, *((self.recipe.targeted,) if self.recipe.targeted else ()))
+        losses = [loss for loss in (self.loss, *(extra.loss for extra in extras)) if loss is not None]
+        if not any(loss["name"].startswith("reordering") for loss in losses):
+            return {}
+        paths = {name: path.with_suffix(".jsonl") for name, path in self.corpus.files(data).items()}
+        return {
+            "orders": {name: _digest(path, path.stat().st_mtime_ns) for name, path in paths.items() if path.is_file()}
+        }
+
 
 @cache
 def _digest(path: Path, modified: int) -> str:
@@ -68,28 +83,44 @@ def _digest(path: Path, modified: int) -> str:
     return measuring.sha256(path)[:16]
 
 
-def run(row: Row, data: Data, *, epochs: int, seed: int) -> Record:
-    """Train one row with one seed and score it on every test file, once."""
+def run(row: Row, data: Data, *, epochs: int, seed: int, warm: Path | None = None) -> Record:
+    """Train one row with one seed and score it on every test file, once.
+
+    `warm` is a folder in which rows share the first epochs, before their objectives start; of the same data and code.
+    """
     warm_up(row, data)
-    training = Training(measuring.say)
+    training = Training(measuring.say, warm=None if warm is None else _warm_start(warm, row, data, seed))
     start = time.process_time()
     parser = training.train(row.recipe, data, options=row.corpus.options, epochs=epochs, seed=seed)
-    seconds = time.process_time() - start
+    seconds = time.process_time() - start + (training.warm.borrowed if training.warm else 0.0)
     return {
         "cpu_seconds": seconds,
         "learner": training.learner,
         "epochs": training.epochs,
         **({"tallies": training.tallies} if training.tallies else {}),
-        "tests": {name: {**score(parser, gold), **costs(row, parser, gold)} for name, gold in data.tests.items()},
+        "tests": {
+            name: {**score(parser, gold), **costs(row, parser, gold, data.orders.get(name))}
+            for name, gold in data.tests.items()
+        },
     }
+
+
+def _warm_start(folder: Path, row: Row, data: Data, seed: int) -> WarmStart:
+    """Return where the first epochs of a row are kept: in a file for all that decides them."""
+    recipe = replace(row.recipe, extras=(), passes=1, then=()).settings()
+    starts = [extra.options.get("start") for extra in row.recipe.extras]
+    decides = [recipe, row.corpus.train, dict(row.corpus.options), len(data.train), seed, starts or [USUAL_START]]
+    name = hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:16]
+    return WarmStart(folder / f"{name}.warm")
 
 
 def warm_up(row: Row, data: Data) -> None:
     """Train on next to nothing, so that no run is charged for compiling."""
     others = {name: examples[:_WARM_UP] for name, examples in data.others.items()}
-    little = replace(data, train=data.train[:_WARM_UP], dev=data.dev[:_WARM_UP], others=others)
+    orders = {name: found[:_WARM_UP] for name, found in data.orders.items()}
+    little = replace(data, train=data.train[:_WARM_UP], dev=data.dev[:_WARM_UP], others=others, orders=orders)
     extras = tuple(replace(extra, options={**extra.options, "start": 1}) for extra in row.recipe.extras)
-    recipe = replace(row.recipe, folds=2, extras=extras, passes=1)
+    recipe = replace(row.recipe, folds=2, extras=extras, passes=1, targeted=None, then_epochs=1)
     parser = Training(lambda _: None).train(recipe, little, options=row.corpus.options, epochs=1, seed=0)
     parser.predict_batch([example.sentence for example in little.train])
 
@@ -113,16 +144,28 @@ def score(parser: Parser, gold: Sequence[Example]) -> Record:
     }
 
 
-def costs(row: Row, parser: Parser, gold: Sequence[Example]) -> Record:
-    """Return what the trees of a parser cost by the loss of the row, per cent: the mean, and each sentence."""
+def costs(row: Row, parser: Parser, gold: Sequence[Example], orders: Sequence[WordOrder] | None = None) -> Record:
+    """Return what the trees of a parser cost by the loss of the row, per cent: the mean, and each sentence.
+
+    Of a loss over word orders also the score behind it, and the share of sentences that cost nothing; sentences without
+    two words to order are left out.
+    """
     if row.loss is None:
         return {}
     loss = loss_of(row.loss)
     trees = parser.predict_batch([example.sentence for example in gold])
-    pairs = zip(gold, trees, strict=True)
-    found = [100 * loss.costs(example.sentence, [tree], example.gold)[0] for example, tree in pairs]
+    by_order = loss.reference == "order"
+    references: Sequence[Any] = (orders or ()) if by_order else [example.gold for example in gold]
+    triples = [
+        (example.sentence, tree, reference)
+        for example, tree, reference in zip(gold, trees, references, strict=True)
+        if not by_order or len(reference.words) > 1
+    ]
+    found = [100 * loss.costs(sentence, [tree], reference)[0] for sentence, tree, reference in triples]
     loss.close()
-    return {"cost": sum(found) / len(found), "costs": [round(one, 3) for one in found]}
+    cost = sum(found) / len(found)
+    scores = {"reorder": 100 - cost, "exact": 100 * found.count(0) / len(found)} if by_order else {}
+    return {"cost": cost, **scores, "costs": [round(one, 3) for one in found]}
 
 
 def percent(score: float) -> float | None:

@@ -85,8 +85,19 @@ def _chosen(record: Record) -> str:
     return "the best chosen on dev" if any(row["dev"] for row in record["rows"]) else "of which the last counts"
 
 
+def own_section(record: Record) -> str:
+    """Return an experiment that has tables of its own."""
+    trial = " **A quick trial on a few sentences, not a result.**" if record["settings"]["quick"] else ""
+    parts = [f"## {record['title']}", f"`python experiments/{record['experiment']}.py`.{trial}"]
+    for table in record["tables"]:
+        parts += [f"{table['title']}:", markdown(table["header"], table["rows"])]
+    return "\n\n".join([*parts, pattern_table(record["pattern"]), origin(record)])
+
+
 def section(record: Record) -> str:
     """Return one experiment."""
+    if "tables" in record:
+        return own_section(record)
     settings = record["settings"]
     seeds = len(settings["seeds"])
     trial = " **A quick trial on a few sentences, not a result.**" if settings["quick"] else ""

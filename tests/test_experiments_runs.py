@@ -35,7 +35,7 @@ def made() -> list[tuple[str, int]]:
 def session(monkeypatch: pytest.MonkeyPatch, small_data: Path, tmp_path: Path, made: list[tuple[str, int]]) -> Make:
     """Makes sessions of an experiment with two rows, in which nothing is trained."""
 
-    def run(row: Any, data: Any, *, epochs: int, seed: int) -> dict[str, Any]:
+    def run(row: Any, data: Any, *, epochs: int, seed: int, warm: Path) -> dict[str, Any]:
         made.append((row.name, seed))
         skill = SKILLS[row.recipe.parser]
         return {
@@ -128,10 +128,10 @@ def test_a_killed_experiment_goes_on_where_it_was(
 ) -> None:
     run = lab.common.run
 
-    def dying(row: Any, data: Any, *, epochs: int, seed: int) -> Any:
+    def dying(row: Any, data: Any, *, epochs: int, seed: int, warm: Path) -> Any:
         if len(made) == 3:
             raise KeyboardInterrupt
-        return run(row, data, epochs=epochs, seed=seed)
+        return run(row, data, epochs=epochs, seed=seed, warm=warm)
 
     with monkeypatch.context() as patch:
         patch.setattr(lab.common, "run", dying)
@@ -261,12 +261,12 @@ def test_runs_that_another_process_has_added_meanwhile_are_kept(
 ) -> None:
     run = lab.common.run
 
-    def interrupted(row: Any, data: Any, *, epochs: int, seed: int) -> Any:
+    def interrupted(row: Any, data: Any, *, epochs: int, seed: int, warm: Path) -> Any:
         if not made:
             with monkeypatch.context() as patch:
                 patch.setattr(lab.common, "run", run)
                 session(seeds=1).run(only="strong")
-        return run(row, data, epochs=epochs, seed=seed)
+        return run(row, data, epochs=epochs, seed=seed, warm=warm)
 
     monkeypatch.setattr(lab.common, "run", interrupted)
     session(seeds=1).run(only="weak")

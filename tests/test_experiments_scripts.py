@@ -12,6 +12,7 @@ from experiment_samples import lab, write_treebanks
 SCRIPTS = (
     "mcdonald_table2", "mcdonald_table4", "mcdonald_table3", "orders",
     "hall2011_table2", "hall2011_table3", "augmented_study", "external_metric",
+    "labels_by_tag",
 )  # fmt: skip
 Records = dict[str, dict[str, Any]]
 
@@ -76,6 +77,8 @@ def test_results_can_be_shown(records: Records, name: str) -> None:
         ("hall2011_table3: transition, treebank", "hall2011_table3: transition, treebank, twice the epochs"),
         ("augmented_study: lists of 2", "augmented_study: lists of 64"),
         ("augmented_study: target: 1 known arc", "augmented_study: target: 5 known arcs"),
+        ("augmented_study: treebank alone", "augmented_study: then main verbs without the treebank, 1 pass"),
+        ("labels_by_tag: transition, any label", "labels_by_tag: transition, labels by tag"),
         ("external_metric: transition, treebank", "external_metric: transition, treebank and the program"),
     ],
 )

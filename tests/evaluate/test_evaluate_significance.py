@@ -23,7 +23,7 @@ from treetune.evaluate import (
     paired_bootstrap,
     paired_bootstraps,
 )
-from treetune.evaluate.comparison import COMPARED
+from treetune.evaluate.scores import COMPARED
 from treetune.evaluate.significance import EXACT_UP_TO, chi_square_mcnemar, exact_mcnemar
 
 
@@ -240,5 +240,5 @@ def test_compare_refuses_what_is_not_comparable() -> None:
     with pytest.raises(DataError) as data:
         compare(scores, evaluate(other, other))
     assert str(data.value) == (
-        "sentence 2: the two systems were not scored against the same gold tree; score both against the same gold"
+        "sentence 2: the two systems were not scored against the same gold; score both against the same gold"
     )

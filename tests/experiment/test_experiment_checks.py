@@ -62,13 +62,13 @@ def fault(tmp_path: Path, text: str) -> str:
         ("[model]\nparser = 'grpah'\n", "[model]: unknown parser 'grpah'; known: graph, graph2, transition"),
         (
             "[model]\nbeem = 4\n",
-            "[model]: unknown key 'beem'; known: beam, features, inputs, min_count, min_lifted, parser, start_from "
-            "(did you mean 'beam'?)",
+            "[model]: unknown key 'beem'; known: beam, features, inputs, labels_by_tag, min_count, min_lifted, parser, "
+            "start_from (did you mean 'beam'?)",
         ),
         (
             "[model]\nparser = 'graph'\norder = 2\n",
-            "[model]: unknown key 'order'; known: decoder, features, inputs, labels, max_memory, min_count, "
-            "min_lifted, parser, start_from (did you mean 'decoder'?)",
+            "[model]: unknown key 'order'; known: decoder, features, inputs, labels, labels_by_tag, max_memory, "
+            "min_count, min_lifted, parser, start_from (did you mean 'decoder'?)",
         ),
         (
             "[model]\nparser = 'graph'\nbeam = 2\n",

@@ -65,7 +65,7 @@ def test_an_experiment_from_python(data: Path) -> None:
     assert info["experiment"] == {
         "model": {
             **{"parser": "transition", "beam": 2, "features": "default", "inputs": ["upos", "xpos", "feats"]},
-            **{"min_count": 2, "min_lifted": 20},
+            **{"min_count": 2, "min_lifted": 20, "labels_by_tag": True},
         },
         "learner": {"learner": "perceptron", "update": "max-violation"},
         "train": {

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from treetune.errors import ConfigError
 from treetune.features.encoding import COLUMNS, WORD_COLUMNS
-from treetune.features.templates import TemplateSet, known_sets, load_templates, parse_templates
+from treetune.features.templates import TemplateSet, check_clusters, known_sets, load_templates, parse_templates
 from treetune.models.transition import _kernels as kernels
 from treetune.models.transition.system import STATE_VALUES, compile_templates
 
@@ -61,7 +62,7 @@ def test_adapting_drops_atoms_of_absent_columns_and_what_becomes_equal() -> None
 
 
 def test_the_sets_of_the_package() -> None:
-    assert known_sets("transition") == ["default", "hall2011", "zhang-nivre"]
+    assert known_sets("transition") == ["clusters", "clusters-only", "default", "hall2011", "zhang-nivre"]
     assert len(load_templates("hall2011", "transition")) == 14 + 14 * 13 // 2
     assert len(load_templates("zhang-nivre", "transition")) == 73
 
@@ -78,7 +79,7 @@ def test_the_sets_of_the_package_compile_for_any_columns(name: str, columns: tup
 def test_an_unknown_set_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ConfigError) as caught:
         load_templates("zhang-nivr", "transition")
-    known = "default, hall2011, zhang-nivre"
+    known = "clusters, clusters-only, default, hall2011, zhang-nivre"
     assert str(caught.value) == (f"unknown feature set 'zhang-nivr'; known: {known} (did you mean 'zhang-nivre'?)")
 
 
@@ -122,3 +123,42 @@ def test_a_feature_has_the_same_number_in_every_set() -> None:
     one = compile_templates(parse("[a]\nS0.w N0.w\n[b]\nS0.t"), ["w", "t"])
     other = compile_templates(parse("[x]\nS0.t\nS0.w N0.w"), ["t", "w"])
     assert set(one.seeds.tolist()) == set(other.seeds.tolist())
+
+
+def test_a_set_can_include_another_with_other_values(tmp_path: Path) -> None:
+    path = tmp_path / "mine.txt"
+    path.write_text("@include zhang-nivre t=c6\n[more]\nS0.c4\n", encoding="utf-8")
+    mine, whole = load_templates(str(path), "transition"), load_templates("zhang-nivre", "transition")
+    assert len(mine) == len(whole) + 1
+    assert mine.names == (*whole.names, "more")
+    assert ("S0.w", "S0.c6") in mine.groups[1]
+    assert mine.looks_at_clusters
+    assert not whole.looks_at_clusters
+    assert "t" not in mine.values
+
+
+@pytest.mark.parametrize("line", ["@include", "@include nothing", "@include default t", "@include default t=a=b"])
+def test_a_wrong_include_is_refused(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.txt"
+    path.write_text(f"{line}\n", encoding="utf-8")
+    known = "clusters, clusters-only, default, hall2011, zhang-nivre"
+    message = f"{path}:1: expected '@include NAME VALUE=OTHER …', NAME one of {known}, found"
+    with pytest.raises(ConfigError, match=f"^{re.escape(message)}"):
+        load_templates(str(path), "transition")
+
+
+@pytest.mark.parametrize("family", ["transition", "graph"])
+def test_the_cluster_sets_stand_beside_tags_or_instead_of_them(family: str) -> None:
+    tags = {"t", "u", "x", "f"}
+    assert load_templates("clusters", family).values & tags == load_templates("default", family).values & tags
+    assert not load_templates("clusters-only", family).values & tags
+    for name in ("clusters", "clusters-only"):
+        check_clusters("words.txt", load_templates(name, family), name)
+        message = (
+            f"the feature set '{name}' looks at word clusters; name their file (--clusters FILE, in Python clusters=)"
+        )
+        with pytest.raises(ConfigError, match=f"^{re.escape(message)}$"):
+            check_clusters(None, load_templates(name, family), name)
+    message = "no template of the feature set 'default' looks at the word clusters of words.txt; leave --clusters out"
+    with pytest.raises(ConfigError, match=f"^{re.escape(message)}"):
+        check_clusters("words.txt", load_templates("default", family), "default")

@@ -291,6 +291,30 @@ def test_a_file_that_was_cut_off_is_refused(kept: int, stopped: Path, tmp_path: 
     assert problem.endswith("; remove it to start from the beginning")
 
 
+DAMAGED = (
+    "cannot read the checkpoint {path}: its checksum does not match, it is damaged; "
+    "remove it to start from the beginning"
+)
+
+
+@pytest.mark.parametrize("place", [0.3, 0.6, 0.999])
+def test_a_file_in_which_a_bit_has_changed_is_refused(place: float, stopped: Path, tmp_path: Path) -> None:
+    damaged = tmp_path / "c"
+    content = bytearray(stopped.read_bytes())
+    header = 8 + int.from_bytes(content[:8], "little")
+    content[header + int(place * (len(content) - header))] ^= 4
+    damaged.write_bytes(content)
+    assert refusal(lambda: finish("perceptron", damaged), ModelError) == DAMAGED.format(path=damaged)
+
+
+def test_a_note_in_which_a_digit_has_changed_is_refused(stopped: Path, tmp_path: Path) -> None:
+    damaged = tmp_path / "c"
+    content = stopped.read_bytes()
+    assert content.count(b'\\"epoch\\": 2') == 1
+    damaged.write_bytes(content.replace(b'\\"epoch\\": 2', b'\\"epoch\\": 1'))
+    assert refusal(lambda: finish("perceptron", damaged), ModelError) == DAMAGED.format(path=damaged)
+
+
 def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "c"
     path.write_text("# sent_id = 1\n" * 100)
@@ -298,16 +322,15 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
     assert problem.startswith(f"cannot read the checkpoint {path}: ")
     save_file({"weights": np.zeros(3)}, path)
     problem = refusal(lambda: finish("perceptron", path), ModelError)
-    assert problem == f"{path} is not a checkpoint of treetune; give another name"
+    assert problem == f"{path} is not a checkpoint of this version of treetune; give another name"
 
 
 @pytest.mark.parametrize("content", ['{"epoch": 1', "[]", '{"told": "x"}'])
 def test_a_damaged_note_is_refused(content: str, tmp_path: Path) -> None:
     path = tmp_path / "c"
-    save_file({"weights": np.zeros(3)}, path, metadata={"treetune checkpoint 1": content})
-    with pytest.raises(TreetuneError) as caught:
-        finish("perceptron", path)
-    assert str(path) in str(caught.value)
+    save_file({"weights": np.zeros(3)}, path, metadata={"treetune checkpoint 2": content, "checksum": "0"})
+    problem = refusal(lambda: finish("perceptron", path), ModelError)
+    assert problem == DAMAGED.format(path=path)
 
 
 def test_a_checkpoint_needs_a_folder_to_lie_in(tmp_path: Path) -> None:
@@ -394,3 +417,41 @@ def test_orders_and_turns_go_on_where_they_stopped(stop: int, tmp_path: Path) ->
         assert whole.weights is not None
         assert difference(second.weights, whole.weights) == {}
         assert first.learners[0].log[:done] + second.learners[0].log == whole.learners[0].log
+
+
+def test_another_schedule_is_refused_and_one_with_a_memory_goes_on(tmp_path: Path) -> None:
+    def cost(sentence: Sentence, tree: Tree, reference: Tree) -> float:
+        return float(tree != reference)
+
+    def every(period: int) -> Callable[[int, int], int]:
+        """Give the objective a step each time it was asked so often: what it answers depends on what came before."""
+        asked = 0
+
+        def steps(objective: int, turn: int) -> int:
+            nonlocal asked
+            asked += objective
+            return int(objective == 0 or asked % period == 0)
+
+        return steps
+
+    def run(period: int, *, stop: int = 6, resume: bool = False) -> LinearModel:
+        model = LinearModel(SPACE, averaged=True)
+        other = Objective([example(word, "y2") for word in "wxu"], cost, k=3, start=2, name="a")
+        treebank = [example(word, "y1") for word in "uvwxu"]
+        path = tmp_path / "c"
+        for report in train(
+            model, treebank, objectives=[other], schedule=every(period), epochs=6, checkpoint=path, resume=resume
+        ):
+            if report.is_epoch_end and report.epoch == stop:
+                break
+        return model
+
+    whole = run(3)
+    first = run(3, stop=4)
+    problem = refusal(lambda: run(2, resume=True))
+    assert problem == (
+        "the checkpoint is of a training with another schedule; resume with the same one, or remove it to start from "
+        "the beginning"
+    )
+    second = run(3, resume=True)
+    assert first.learners[0].log + second.learners[0].log == whole.learners[0].log

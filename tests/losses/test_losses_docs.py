@@ -111,7 +111,11 @@ def test_the_table_of_losses_is_complete() -> None:
 
 def test_the_table_of_methods_is_complete() -> None:
     listed = re.findall(r"^\| `(\w+)\(.*?\)` \| [a-z]", PAGE, flags=re.MULTILINE)
-    public = [name for name in vars(Loss) if name == "__call__" or (not name.startswith("_") and name != "name")]
+    public = [
+        name
+        for name in vars(Loss)
+        if name == "__call__" or (not name.startswith("_") and name not in ("name", "reads"))
+    ]
     assert listed == public
 
 

@@ -21,6 +21,11 @@ def weight_sum(store, features, places):  # type: ignore[no-untyped-def]
     return kernels.sum_weights(store, features, places, np.uint64(len(features)))
 
 
+@njit
+def target_sums(store, features, targets, places, sums):  # type: ignore[no-untyped-def]
+    kernels.sum_for_targets(store, features, targets, places, np.uint64(len(features)), sums)
+
+
 def look_up(store: FlatStore, features: list[int]) -> list[float]:
     places = np.empty(1, np.int64)
     return [float(weight_sum(store, np.array([feature], np.uint64), places)) for feature in features]
@@ -232,6 +237,49 @@ def test_sums_are_those_of_all_features() -> None:
     cells = {key_of(feature): place - 20 for place, feature in enumerate(features[:40])}
     total = weight_sum(frozen_of(cells).store, np.array(features, np.uint64), np.empty(50, np.int64))
     assert total == sum(cells.values())
+
+
+def test_sums_for_targets_are_those_of_their_features() -> None:
+    features = feature_numbers(300, seed=11)
+    cells = {key_of(feature): place - 100 for place, feature in enumerate(features[::3])}
+    store = frozen_of(cells).store
+    draw = random.Random(11)
+    for count in (0, 1, 7, 300):
+        chosen = draw.sample(features, count)
+        targets = sorted(draw.choices(range(40), k=count))
+        sums = np.full(40, 0.5)
+        target_sums(store, np.array(chosen, np.uint64), np.array(targets, np.int64), np.empty(count, np.int64), sums)
+        for target in range(40):
+            mine = [cells.get(key_of(f)) for f, at in zip(chosen, targets, strict=True) if at == target]
+            known = [weight for weight in mine if weight is not None]
+            # A target without any weight is left as it was.
+            assert sums[target] == (sum(known) if known else 0.5)
+
+
+def passing(store: FlatStore, features: list[int]) -> list[bool]:
+    """Which features a filter lets pass, bit by bit in plain Python."""
+    bits = 64 * len(store.filter)
+    places = [(feature >> 32) * bits >> 32 for feature in features]
+    return [bool(int(store.filter[place >> 6]) >> (place & 63) & 1) for place in places]
+
+
+def test_the_filter_lets_all_weights_pass_and_little_else() -> None:
+    features, others = feature_numbers(700, seed=12), feature_numbers(4000, seed=13)
+    store = frozen_of({key_of(feature): 1 for feature in features}).store
+    assert all(passing(store, features))
+    # 700 entries, four bits for each of 1,024 slots.
+    assert sum(passing(store, others)) < 0.25 * len(others)
+    live = FlatLiveWeights()
+    assert not any(passing(live.store, others))
+    for _ in range(2):
+        live.add(np.array(features, np.uint64), np.ones(700, np.float32))
+    grown = FlatLiveWeights()
+    grown.restore(live.tensors())
+    for weights in (live, grown, FlatLiveWeights.thaw(live.freeze(average=False))):
+        assert all(passing(weights.store, features))
+        weights.grow(100_000)
+        assert all(passing(weights.store, features))
+        assert sum(passing(weights.store, others)) < 0.01 * len(others)
 
 
 def test_shared_weights_build_their_own_table() -> None:

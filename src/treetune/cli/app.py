@@ -11,12 +11,15 @@ from typing import Annotated
 import typer
 
 import treetune
+from treetune.cli.clusters import clusters
 from treetune.cli.console import INTERRUPTED, OK, PROBLEM, WRONG_USAGE, Interrupted, note
 from treetune.cli.demo import demo
 from treetune.cli.evaluate import evaluate
 from treetune.cli.info import info
 from treetune.cli.jackknife import jackknife
 from treetune.cli.parse import parse
+from treetune.cli.reorder_app import reorder_app
+from treetune.cli.tag import tag
 from treetune.cli.train import train
 from treetune.errors import ConfigError, TreetuneError
 
@@ -24,14 +27,15 @@ EXIT_CODES = "Exit codes: 0 done; 1 a problem with data, a model or a file; 2 wr
 
 app = typer.Typer(
     name="treetune",
-    help="Train dependency parsers, parse with them and score them.",
+    help="Train dependency parsers and taggers, use them and score them.",
     epilog=EXIT_CODES,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (train, parse, evaluate, jackknife, info, demo):
+for command in (train, parse, tag, evaluate, jackknife, clusters, info, demo):
     app.command(epilog=EXIT_CODES)(command)
+app.add_typer(reorder_app(EXIT_CODES))
 
 
 def _show_version(wanted: bool) -> None:

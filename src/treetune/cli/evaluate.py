@@ -1,59 +1,148 @@
-"""``treetune evaluate``: scores of one system, or of two and whether they differ."""
+"""``treetune evaluate``: scores of one system, or of two and whether they differ; trees, tags and entities."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any, cast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import typer
 
 from treetune.cli.console import write, write_json
 from treetune.corpus.files import STANDARD_STREAM, display_name
-from treetune.corpus.sentence import Example
-from treetune.corpus.treebank import read_trees
+from treetune.corpus.sentence import ABSENT, Example
+from treetune.corpus.tags import TAG_COLUMNS, Tags, tagged
+from treetune.corpus.treebank import is_iob, read_tagged, read_trees
+from treetune.corpus.words import read_words
 from treetune.errors import ConfigError, DataError
 from treetune.evaluate.alignment import TextScores, evaluate_text
+from treetune.evaluate.base import AnyScores
 from treetune.evaluate.comparison import compare
+from treetune.evaluate.entities import EntityScores, evaluate_entities
+from treetune.evaluate.pairing import pair_sentences
 from treetune.evaluate.report import (
     format_comparison,
     format_labels,
     format_lengths,
     format_scores,
+    format_tags,
     format_text_scores,
+    format_types,
 )
 from treetune.evaluate.scores import Scores
 from treetune.evaluate.scores import evaluate as score
+from treetune.evaluate.tag_tables import TagTable, tag_table
+from treetune.evaluate.tagging import TagScores, evaluate_tags, metric_name
+
+# The key of MISC in which treebanks have entities.
+ENTITY_KEY = "ner"
 
 
 def evaluate(
-    gold: Annotated[str, typer.Argument(metavar="GOLD", help="The reference trees, CoNLL-U.")],
-    predicted: Annotated[str, typer.Argument(metavar="PRED", help="A system's trees of the same sentences.")],
+    gold: Annotated[str, typer.Argument(metavar="GOLD", help="The reference: CoNLL-U, CoNLL-X, or IOB by suffix.")],
+    predicted: Annotated[str, typer.Argument(metavar="PRED", help="A system's output for the same sentences.")],
     other: Annotated[
         str | None, typer.Argument(metavar="[OTHER]", help="A second system, to compare with the first.")
     ] = None,
     punct: Annotated[bool, typer.Option("--punct/--no-punct", help="Count punctuation or not.")] = True,
     subtypes: Annotated[bool, typer.Option("--subtypes/--no-subtypes", help="Tell nmod:poss from nmod or not.")] = True,
-    by_label: Annotated[bool, typer.Option("--by-label", help="Add a table of labels.")] = False,
+    by_label: Annotated[bool, typer.Option("--by-label", help="Add a table of labels, of types for entities.")] = False,
     by_length: Annotated[bool, typer.Option("--by-length", help="Add a table of arc lengths.")] = False,
+    by_tag: Annotated[
+        bool, typer.Option("--by-tag", help="Add tables of tags, and of what they are taken for.")
+    ] = False,
+    entities: Annotated[
+        bool, typer.Option("--entities", help="Score entities, in MISC (ner=B-PER) where there is no IOB file.")
+    ] = False,
+    known: Annotated[
+        str | None,
+        typer.Option(metavar="TRAIN", help="What a tagger was trained on, to tell known words from unknown ones."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
 ) -> None:
-    """Score predicted trees against gold ones; with OTHER, test whether two systems differ.
+    """Score trees, tags and entities against gold ones; with OTHER, test whether two systems differ.
 
-    A system that found tokens of its own in the same text is scored by F1, as the official UD scorer does.
+    The accuracy of UPOS, XPOS and FEATS stands beside the scores of trees where a system has other tags than GOLD. A
+    system that found tokens of its own in the same text is scored by F1, as the official UD scorer does.
     """
     paths = [path for path in (predicted, other) if path is not None]
     if [gold, *paths].count(STANDARD_STREAM) > 1:
         raise ConfigError("only one of GOLD, PRED and OTHER can be read from stdin")
-    examples = _read_gold(gold)
-    scored = [_score(examples, path, punct=punct, subtypes=subtypes) for path in paths]
-    if any(isinstance(scores, TextScores) for scores in scored):
-        _write_text_scores(examples, scored, paths, by_label=by_label, by_length=by_length, json=json)
-        return
-    systems = dict(zip(("predicted", "other"), cast(list[Scores], scored), strict=False))
-    if json:
-        write_json(_content(systems, by_label=by_label, by_length=by_length))
+    sides: list[Side]
+    if entities or is_iob(gold):
+        for flag, given in (("--by-length", by_length), ("--by-tag", by_tag), ("--known", known is not None)):
+            if given:
+                raise ConfigError(f"{flag} is not for entities; leave it out")
+        sides = [_entities(gold, paths, by_label=by_label)]
     else:
-        write(_text(systems, by_label=by_label, by_length=by_length))
+        examples = _read_gold(gold)
+        forms = None if known is None else frozenset(form for words in read_words(known) for form in words)
+        has_trees = any(head >= 0 for example in examples for head in example.gold.heads[1:])
+        read = [list(read_trees(path, trees=has_trees)) for path in paths]
+        options = {"punct": punct, "subtypes": subtypes}
+        if texts := _text_scores(examples, read, paths, options):
+            tables = {
+                "--by-label": by_label,
+                "--by-length": by_length,
+                "--by-tag": by_tag,
+                "--known": known is not None,
+            }
+            _write_text_scores(texts, tables, json=json)
+            return
+        sides = []
+        if has_trees:
+            sides.append(_trees(examples, read, paths, options, by_label=by_label, by_length=by_length))
+        if tags := _tags(examples, read, forms, by_tag=by_tag, always=by_tag or known is not None or not has_trees):
+            sides.append(tags)
+        if not sides:
+            raise DataError("expected trees or tags to score, found neither", path=display_name(gold))
+    if json:
+        content: dict[str, Any] = {}
+        for side in sides:
+            _merge(content, side.content())
+        write_json(content)
+    else:
+        write("\n\n".join(part for side in sides for part in side.parts()))
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One kind of scores of one system or two; `more` are further tables of a system, as text and as JSON."""
+
+    systems: Sequence[AnyScores]
+    more: Callable[[int], list[str]]
+    as_json: Callable[[int], dict[str, Any]]
+    key: str | None = None
+    """Under what JSON has them; the scores of trees stand by themselves."""
+
+    def parts(self) -> list[str]:
+        """Return tables, one after the other."""
+        parts = []
+        for number, scores in enumerate(self.systems):
+            title = [f"== {('PREDICTED', 'OTHER')[number]}"] if len(self.systems) > 1 else []
+            parts.append("\n".join([*title, format_scores(scores)]))
+            parts += self.more(number)
+        if len(self.systems) > 1:
+            parts.append("== a = PREDICTED, b = OTHER\n" + format_comparison(*self.systems))
+        return parts
+
+    def content(self) -> dict[str, Any]:
+        """Return everything for JSON."""
+        found: dict[str, Any] = {}
+        for number in range(len(self.systems)):
+            found[("predicted", "other")[number]] = self._keyed(self.as_json(number))
+        if len(self.systems) > 1:
+            tested = compare(self.systems[0], self.systems[1])
+            found["comparison"] = self._keyed({metric: result.to_dict() for metric, result in tested.items()})
+        return found
+
+    def _keyed(self, content: dict[str, Any]) -> dict[str, Any]:
+        return content if self.key is None else {self.key: content}
+
+
+def _merge(content: dict[str, Any], more: Mapping[str, Any]) -> None:
+    for key, value in more.items():
+        content.setdefault(key, {}).update(value)
 
 
 def _read_gold(path: str) -> list[Example]:
@@ -63,67 +152,125 @@ def _read_gold(path: str) -> list[Example]:
     return examples
 
 
-def _score(gold: list[Example], path: str, *, punct: bool, subtypes: bool) -> Scores | TextScores:
-    predicted = list(read_trees(path))
-    try:
-        return score(gold, predicted, punct=punct, subtypes=subtypes)
-    except DataError as error:
+def _text_scores(
+    gold: list[Example], systems: Sequence[list[Example]], paths: Sequence[str], options: dict[str, bool]
+) -> list[TextScores]:
+    """Return the F1 of all systems if one of them has tokens of its own in the same text; else nothing."""
+    for system, path in zip(systems, paths, strict=True):
         try:
-            return evaluate_text(gold, predicted, punct=punct, subtypes=subtypes)
-        except DataError:
-            # Not the same text either: what was found first says more.
-            raise DataError(error.problem, path=display_name(path)) from error
+            for _ in pair_sentences(gold, system):
+                pass
+        except DataError as error:
+            try:
+                return [evaluate_text(gold, one, **options) for one in systems]
+            except DataError:
+                # Not the same text either: what was found first says more.
+                raise DataError(error.problem, path=display_name(path)) from error
+    return []
 
 
-def _write_text_scores(
+def _write_text_scores(texts: Sequence[TextScores], tables: Mapping[str, bool], *, json: bool) -> None:
+    for flag, wanted in tables.items():
+        if wanted:
+            raise ConfigError(f"{flag} needs the tokens of GOLD, and a system has others; leave it out")
+    systems = dict(zip(("predicted", "other"), texts, strict=False))
+    if json:
+        write_json({name: scores.to_dict() for name, scores in systems.items()})
+    else:
+        write(format_text_scores(systems))
+
+
+def _trees(
     gold: list[Example],
-    scored: Sequence[Scores | TextScores],
-    paths: list[str],
+    systems: Sequence[list[Example]],
+    paths: Sequence[str],
+    options: dict[str, bool],
     *,
     by_label: bool,
     by_length: bool,
-    json: bool,
-) -> None:
-    """Write the scores of systems of which one at least has tokens of its own: all as F1, side by side."""
-    for flag, wanted in (("--by-label", by_label), ("--by-length", by_length)):
-        if wanted:
-            raise ConfigError(f"{flag} needs the tokens of GOLD, and a system has others; leave it out")
-    texts = [
-        scores
-        if isinstance(scores, TextScores)
-        else evaluate_text(gold, read_trees(path), punct=scores.punct, subtypes=scores.subtypes)
-        for scores, path in zip(scored, paths, strict=True)
-    ]
-    names = ("predicted", "other")
-    if json:
-        write_json({name: scores.to_dict() for name, scores in zip(names, texts, strict=False)})
-    else:
-        write(format_text_scores(dict(zip(names, texts, strict=False))))
+) -> Side:
+    scored: list[Scores] = []
+    for system, path in zip(systems, paths, strict=True):
+        try:
+            scored.append(score(gold, system, **options))
+        except DataError as error:
+            raise DataError(error.problem, path=display_name(path)) from error
 
+    def more(number: int) -> list[str]:
+        tables = [format_labels(scored[number])] if by_label else []
+        return [*tables, format_lengths(scored[number])] if by_length else tables
 
-def _content(systems: dict[str, Scores], *, by_label: bool, by_length: bool) -> dict[str, Any]:
-    content: dict[str, Any] = {}
-    for name, scores in systems.items():
-        entry = scores.to_dict()
+    def as_json(number: int) -> dict[str, Any]:
+        entry = scored[number].to_dict()
         for table, wanted in (("labels", by_label), ("lengths", by_length)):
             if not wanted:
                 entry.pop(table)
-        content[name] = entry
-    if "other" in systems:
-        tested = compare(systems["predicted"], systems["other"])
-        content["comparison"] = {metric: result.to_dict() for metric, result in tested.items()}
-    return content
+        return entry
+
+    return Side(scored, more, as_json)
 
 
-def _text(systems: dict[str, Scores], *, by_label: bool, by_length: bool) -> str:
-    parts = []
-    for name, scores in systems.items():
-        title = [f"== {name.upper()}"] if len(systems) > 1 else []
-        parts.append("\n".join([*title, format_scores(scores)]))
-        if by_label:
-            parts.append(format_labels(scores))
-        if by_length:
-            parts.append(format_lengths(scores))
-    if "other" in systems:
-        parts.append("== a = PREDICTED, b = OTHER\n" + format_comparison(systems["predicted"], systems["other"]))
-    return "\n\n".join(parts)
+def _tags(
+    gold: list[Example],
+    systems: Sequence[list[Example]],
+    known: frozenset[str] | None,
+    *,
+    by_tag: bool,
+    always: bool,
+) -> Side | None:
+    """Score the columns that gold and all systems have; None if there are none, or if no system differs from gold."""
+    columns = [name for name in TAG_COLUMNS if all(_has(side, name) for side in (gold, *systems))]
+    if not columns or not (always or any(_differ(gold, system, columns) for system in systems)):
+        return None
+    expected = tagged(gold, columns)
+    answers: list[list[Tags]] = [[one.gold for one in tagged(system, columns)] for system in systems]
+    is_known = None if known is None else known.__contains__
+    scored: list[TagScores] = [evaluate_tags(expected, one, columns, is_known=is_known) for one in answers]
+
+    def tables(number: int) -> dict[str, TagTable]:
+        return {name: tag_table(expected, answers[number], part=place) for place, name in enumerate(columns)}
+
+    def more(number: int) -> list[str]:
+        return [format_tags(metric_name(name), table) for name, table in tables(number).items()] if by_tag else []
+
+    def as_json(number: int) -> dict[str, Any]:
+        entry = scored[number].to_dict()
+        if by_tag:
+            entry["tags"] = {
+                name: {tag: tally.to_dict() for tag, tally in table.by_tag.items()}
+                for name, table in tables(number).items()
+            }
+        return entry
+
+    return Side(scored, more, as_json, key="tags")
+
+
+def _has(examples: list[Example], column: str) -> bool:
+    return any(value != ABSENT for example in examples for value in getattr(example.sentence, column)[1:])
+
+
+def _differ(gold: list[Example], system: list[Example], columns: Sequence[str]) -> bool:
+    pairs = zip(gold, system, strict=True)
+    return any(getattr(a.sentence, name) != getattr(b.sentence, name) for a, b in pairs for name in columns)
+
+
+def _entities(gold: str, paths: Sequence[str], *, by_label: bool) -> Side:
+    expected = list(read_tagged(gold, (ENTITY_KEY,)))
+    if not expected:
+        raise DataError("expected at least one sentence, found none", path=display_name(gold))
+    scored: list[EntityScores] = []
+    for path in paths:
+        try:
+            scored.append(evaluate_entities(expected, read_tagged(path, (ENTITY_KEY,))))
+        except DataError as error:
+            if error.path is not None:
+                raise
+            raise DataError(error.problem, path=display_name(path)) from error
+
+    def as_json(number: int) -> dict[str, Any]:
+        entry = scored[number].to_dict()
+        if not by_label:
+            entry.pop("types")
+        return entry
+
+    return Side(scored, lambda number: [format_types(scored[number])] if by_label else [], as_json)

@@ -12,7 +12,7 @@ from treetune.experiment.recipe import Recipe
 from treetune.experiment.source import FLAGS
 
 # The parts of a help page.
-PARSER, LEARNER, GUIDE = "The parser", "The learner", "The guide"
+PARSER, TAGGER, LEARNER, GUIDE = "The parser", "The tagger", "The learner", "The guide"
 OBJECTIVES, RUN = "What else to learn from", "Interruptions, logs and pictures"
 
 Name = Annotated[
@@ -55,6 +55,44 @@ Inputs = Annotated[
         "--inputs",
         metavar="COLUMNS",
         help="Tag columns the parser may look at: upos,xpos,feats.",
+        rich_help_panel=PARSER,
+    ),
+]
+TaskName = Annotated[
+    str | None,
+    typer.Option(
+        "--task",
+        help="parser (the default); tag or ner: a tagger; tokenizer; pipeline: tokenizer, tagger and parser in one.",
+    ),
+]
+Column = Annotated[
+    str | None,
+    typer.Option(
+        "--column",
+        metavar="COLUMNS",
+        help="What a tagger gives: upos, xpos, feats, several with commas, or a key of MISC.",
+        rich_help_panel=TAGGER,
+    ),
+]
+Order = Annotated[
+    int | None,
+    typer.Option("--order", min=1, max=2, help="How many tags back a tagger looks, 1 or 2.", rich_help_panel=TAGGER),
+]
+ClusterFile = Annotated[
+    str | None,
+    typer.Option(
+        "--clusters",
+        metavar="FILE",
+        help="Word clusters of 'treetune clusters'; for parsers with --features clusters or clusters-only.",
+        rich_help_panel=PARSER,
+    ),
+]
+TaggerFile = Annotated[
+    str | None,
+    typer.Option(
+        "--tagger",
+        metavar="MODEL",
+        help="A tagger that tags all words before they are learned from.",
         rich_help_panel=PARSER,
     ),
 ]

@@ -15,7 +15,7 @@ from treetune.cli.console import Interrupted, note, write_json
 from treetune.cli.options import given, tables_of
 from treetune.cli.plots import check_plot, draw_curves
 from treetune.cli.runfiles import RunFiles
-from treetune.cli.train_text import PARSER, TOKENIZER, TextPlan, check_task, folds_of, train_text
+from treetune.cli.train_text import PARSER, TEXT_TASKS, TOKENIZER, TextPlan, check_task, folds_of, train_text
 from treetune.cli.training import Job
 from treetune.errors import ConfigError, TreetuneError
 from treetune.experiment import Experiment, Task
@@ -32,12 +32,10 @@ CHECKPOINT_SUFFIX = ".checkpoint"
 def train(
     treebank: Annotated[
         str | None,
-        typer.Argument(metavar="TRAIN", help="Trees to learn from, CoNLL-U or CoNLL-X; or an experiment, .toml."),
+        typer.Argument(metavar="TRAIN", help="What to learn from: CoNLL-U, CoNLL-X, IOB; or an experiment, .toml."),
     ] = None,
     model: Annotated[str | None, typer.Option("--model", metavar="OUT", help="Where to write the model.")] = None,
-    dev: Annotated[
-        str | None, typer.Option("--dev", metavar="DEV", help="Trees by which the best epoch is chosen.")
-    ] = None,
+    dev: Annotated[str | None, typer.Option("--dev", metavar="DEV", help="What the best epoch is chosen by.")] = None,
     also: Annotated[
         list[str] | None,
         typer.Option(
@@ -57,13 +55,7 @@ def train(
         list[str] | None,
         typer.Option("--set", metavar="TABLE.KEY=VALUE", help="Change a key of the experiment; repeat it for more."),
     ] = None,
-    task: Annotated[
-        str | None,
-        typer.Option(
-            "--task",
-            help="parser (the default), tokenizer, or pipeline: tokenizer, tagger and parser in one model.",
-        ),
-    ] = None,
+    task: options.TaskName = None,
     jackknife: Annotated[
         int | None,
         typer.Option(
@@ -73,6 +65,8 @@ def train(
             help="Train a tagger too, and the parser on the tags of N taggers that have not seen them.",
         ),
     ] = None,
+    column: options.Column = None,
+    order: options.Order = None,
     compact: Annotated[
         bool, typer.Option("--compact", help="With --task pipeline or --jackknife: a smaller file, slightly worse.")
     ] = False,
@@ -83,6 +77,8 @@ def train(
     max_memory: options.MaxMemory = None,
     features: options.Features = None,
     inputs: options.Inputs = None,
+    clusters: options.ClusterFile = None,
+    tagger: options.TaggerFile = None,
     epochs: options.Epochs = None,
     learner: options.LearnerName = None,
     update: options.Update = None,
@@ -93,7 +89,7 @@ def train(
     dev_guide: options.DevGuide = None,
     folds: options.Folds = None,
     choose_by: Annotated[
-        str | None, typer.Option("--choose-by", metavar="METRIC", help="What the best epoch on DEV is chosen by, LAS.")
+        str | None, typer.Option("--choose-by", metavar="METRIC", help="The score by which, LAS for parsers.")
     ] = None,
     seed: options.Seed = None,
     projectivize: Annotated[
@@ -136,13 +132,18 @@ def train(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Write a JSON report to stdout.")] = False,
 ) -> None:
-    """Train a parser; OUT appears, or is replaced, only when training is complete.
+    """Train a parser or a tagger; OUT appears, or is replaced, only when training is complete.
 
     TRAIN may be an experiment file, in which all this is written down.
     """
     # Whatever can be wrong about the options is found before any data is read.
+    check_task(task)
+    is_text = jackknife is not None or task in TEXT_TASKS
     tables: dict[str, Any] = {
         **tables_of(
+            task=None if is_text or task == PARSER else task,
+            columns=options.columns(column),
+            order=order,
             parser=parser,
             beam=beam,
             decoder=decoder,
@@ -150,6 +151,7 @@ def train(
             max_memory=max_memory,
             features=features,
             inputs=options.columns(inputs),
+            clusters=clusters,
             start_from=start_from,
             learner=learner,
             update=update,
@@ -162,6 +164,7 @@ def train(
                 "dev": dev,
                 "guide": guide,
                 "dev_guide": dev_guide,
+                "tagger": tagger,
                 "folds": folds,
                 "epochs": epochs,
                 "seed": seed,
@@ -173,9 +176,7 @@ def train(
             }
         ),
     }
-    if task is not None:
-        check_task(task)
-    if jackknife is not None or (task or PARSER) != PARSER:
+    if is_text:
         run_options = {"resume": resume or None, "checkpoint": checkpoint, "log": log, "plot": plot, "also": also}
         folds_wanted = folds_of(task or PARSER, jackknife)
         plan = _text_plan(task or PARSER, treebank, model, tables, folds_wanted, run_options, compact=compact)

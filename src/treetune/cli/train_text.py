@@ -9,6 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from treetune.build import TASKS
 from treetune.cli.console import Interrupted, note, write_json
 from treetune.cli.steps import follow_epochs, follow_folds
 from treetune.corpus.rawtext import raw_text
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from treetune.learning.segmenting import SegmentProgress
 
 TOKENIZER, PIPELINE, PARSER = "tokenizer", "pipeline", "parser"
-TASKS = (PARSER, TOKENIZER, PIPELINE)
+TEXT_TASKS = (TOKENIZER, PIPELINE)
 TAGGER_EPOCHS = 8
 TAGGER_OPTIONS: Any = {"epochs": TAGGER_EPOCHS, "learner": "mira"}
 
@@ -53,16 +54,17 @@ class TextPlan:
     compact: bool
 
 
-def check_task(task: str) -> None:
+def check_task(task: str | None) -> None:
     """Raise ConfigError unless a task is known."""
-    if task not in TASKS:
-        raise unknown_name("task", task, TASKS)
+    known = (PARSER, *TASKS, *TEXT_TASKS)
+    if task is not None and task not in known:
+        raise unknown_name("task", task, known)
 
 
 def folds_of(task: str, jackknife: int | None) -> int:
     """Return the number of folds that are asked for; 0 lets the parser learn from gold tags."""
-    if task == TOKENIZER and jackknife is not None:
-        raise ConfigError("--jackknife is for tags, and a tokenizer gives none; leave it out")
+    if task not in (PARSER, PIPELINE) and jackknife is not None:
+        raise ConfigError("--jackknife is for the tags that a parser learns from; leave it out")
     folds = FOLDS if jackknife is None else jackknife
     if folds == 1 or (folds == 0 and task == PARSER):
         raise ConfigError(f"--jackknife must be at least 2, found {folds}")
@@ -75,9 +77,13 @@ def train_text(plan: TextPlan, *, quiet: bool, json: bool) -> None:
     say = partial(note, quiet=quiet)
     treebank = read_data(plan.treebank, lenient=plan.lenient, say=say)
     dev = [] if plan.dev is None else read_data(plan.dev, lenient=plan.lenient, say=say)
-    notes: dict[str, Any] = {"task": plan.task, "seed": plan.seed, "train": described(plan.treebank, treebank)}
+    notes: dict[str, Any] = {
+        "task": plan.task,
+        "seed": plan.seed,
+        "train": described(plan.treebank, [example.sentence for example in treebank]),
+    }
     if plan.dev is not None:
-        notes["dev"] = described(plan.dev, dev)
+        notes["dev"] = described(plan.dev, [example.sentence for example in dev])
     try:
         if plan.task == TOKENIZER:
             pipeline, scores = _train_tokenizer(plan, treebank, dev, notes, quiet=quiet)

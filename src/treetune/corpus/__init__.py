@@ -7,10 +7,13 @@ from treetune.corpus.conllx import format_conllx, read_conllx, write_conllx
 from treetune.corpus.faults import SentenceError, SkipReport
 from treetune.corpus.files import open_atomic, open_output, read_lines
 from treetune.corpus.guides import attach_guides, with_guides
+from treetune.corpus.iob import format_iob, read_iob, write_iob
 from treetune.corpus.projectivity import deprojectivize, is_projective, plain_label, projectivize
 from treetune.corpus.sentence import Enhanced, Example, Sentence, Tree
-from treetune.corpus.treebank import read_trees, write_trees
+from treetune.corpus.spans import Span, iob_tags, spans_of
+from treetune.corpus.treebank import read_tagged, read_trees, write_trees
 from treetune.corpus.wellformed import find_cycle, is_tree
+from treetune.corpus.words import read_words
 
 __all__ = [
     "Enhanced",
@@ -18,12 +21,15 @@ __all__ = [
     "Sentence",
     "SentenceError",
     "SkipReport",
+    "Span",
     "Tree",
     "attach_guides",
     "deprojectivize",
     "find_cycle",
     "format_conllu",
     "format_conllx",
+    "format_iob",
+    "iob_tags",
     "is_projective",
     "is_tree",
     "open_atomic",
@@ -32,10 +38,15 @@ __all__ = [
     "projectivize",
     "read_conllu",
     "read_conllx",
+    "read_iob",
     "read_lines",
+    "read_tagged",
     "read_trees",
+    "read_words",
+    "spans_of",
     "with_guides",
     "write_conllu",
     "write_conllx",
+    "write_iob",
     "write_trees",
 ]

@@ -43,6 +43,8 @@ class SkipReport:
     read: int = 0
     skipped: int = 0
     reasons: dict[str, Reason] = field(default_factory=dict)
+    converted: dict[str, int] = field(default_factory=dict)
+    """Sentences that were read in another scheme than IOB2, by that scheme; see `corpus.iob`."""
 
     def add(self, fault: SentenceError) -> None:
         """Count a sentence that was skipped for this fault."""
@@ -51,6 +53,11 @@ class SkipReport:
         reason.count += 1
         if len(reason.examples) < EXAMPLES_KEPT:
             reason.examples.append(str(fault))
+
+    def conversions(self) -> str:
+        """Return what was converted, as a clause; empty if nothing was."""
+        parts = [f"{count} in {scheme.upper()}" for scheme, count in sorted(self.converted.items())]
+        return f"read {', '.join(parts)} of {self.read} sentences as IOB2" if parts else ""
 
     def summary(self) -> str:
         """Return one line for the total and one for each reason, the most frequent first."""

@@ -1,16 +1,25 @@
 """Gold and predicted trees to counts, scores and significance; never a model.
 
 `counts` makes integers of one sentence, `metrics` ratios of their sums, `scores` the whole of a corpus,
-`breakdown` precision and recall by label and length, `significance` and `comparison` two systems side by
-side, `alignment` systems with tokens of their own, `report` plain-text tables.
+`breakdown` precision and recall by label and length, `entities` the scores of spans, `alignment` systems with
+tokens of their own, `significance` and `comparison` two systems side by side, `report` plain-text tables.
 """
 
 from treetune.evaluate.alignment import TextScores, evaluate_text
 from treetune.evaluate.breakdown import LENGTHS, Tally
 from treetune.evaluate.comparison import Comparison, compare
 from treetune.evaluate.counts import Counts, attachment_counts, is_punctuation, punctuation, strip_subtype
+from treetune.evaluate.entities import ENTITY_METRICS, EntityCounts, EntityScores, entity_counts, evaluate_entities
 from treetune.evaluate.metrics import METRICS, Metric
-from treetune.evaluate.report import format_comparison, format_labels, format_lengths, format_scores, format_text_scores
+from treetune.evaluate.report import (
+    format_comparison,
+    format_labels,
+    format_lengths,
+    format_scores,
+    format_tags,
+    format_text_scores,
+    format_types,
+)
 from treetune.evaluate.scores import Scores, evaluate
 from treetune.evaluate.significance import (
     Interval,
@@ -21,33 +30,46 @@ from treetune.evaluate.significance import (
     paired_bootstrap,
     paired_bootstraps,
 )
+from treetune.evaluate.tag_tables import TagTable, tag_table
+from treetune.evaluate.tagging import TagScores, evaluate_tags
 
 __all__ = [
+    "ENTITY_METRICS",
     "LENGTHS",
     "METRICS",
     "Comparison",
     "Counts",
+    "EntityCounts",
+    "EntityScores",
     "Interval",
     "McNemar",
     "Metric",
     "PairedBootstrap",
     "Scores",
+    "TagScores",
+    "TagTable",
     "Tally",
     "TextScores",
     "attachment_counts",
     "bootstrap_interval",
     "compare",
+    "entity_counts",
     "evaluate",
+    "evaluate_entities",
+    "evaluate_tags",
     "evaluate_text",
     "format_comparison",
     "format_labels",
     "format_lengths",
     "format_scores",
+    "format_tags",
     "format_text_scores",
+    "format_types",
     "is_punctuation",
     "mcnemar",
     "paired_bootstrap",
     "paired_bootstraps",
     "punctuation",
     "strip_subtype",
+    "tag_table",
 ]

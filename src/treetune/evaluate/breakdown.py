@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from treetune.corpus.sentence import UNKNOWN_HEAD, UNKNOWN_LABEL
 from treetune.evaluate.counts import PairedArc
-from treetune.evaluate.metrics import ratio
+from treetune.evaluate.metrics import json_number, ratio
 
 # The buckets of the error analysis of McDonald & Nivre (2007); "root" is an arc from the artificial root.
 LENGTHS = ("root", "1", "2", "3-6", "7-10", ">10")
@@ -36,6 +36,17 @@ class Tally:
     def f1(self) -> float:
         """Harmonic mean of precision and recall; NaN if neither gold nor prediction has any."""
         return ratio(2 * self.right, self.gold + self.predicted)
+
+    def to_dict(self) -> dict[str, float | None]:
+        """Return counts and ratios, ready for JSON."""
+        return {
+            "gold": self.gold,
+            "predicted": self.predicted,
+            "right": self.right,
+            "precision": json_number(self.precision),
+            "recall": json_number(self.recall),
+            "f1": json_number(self.f1),
+        }
 
 
 @dataclass(slots=True)

@@ -7,11 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from treetune.errors import ConfigError, DataError
-from treetune.evaluate.counts import Counts
-from treetune.evaluate.scores import COUNTABLE, Scores
+from treetune.evaluate.base import AnyScores
 from treetune.evaluate.significance import McNemar, PairedBootstrap, mcnemar, paired_bootstraps
-
-COMPARED = ("UAS", "LAS", "CLAS", "root", "LCM", "UALS", "LALS")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +25,8 @@ class Comparison:
 
 
 def compare(
-    a: Scores,
-    b: Scores,
+    a: AnyScores,
+    b: AnyScores,
     *,
     metrics: Sequence[str] | None = None,
     samples: int = 10_000,
@@ -37,7 +34,7 @@ def compare(
 ) -> dict[str, Comparison]:
     """Test on each metric whether system b differs from system a by more than chance.
 
-    Without `metrics`, those of `COMPARED` for which these sentences have anything to count.
+    Without `metrics`, those that such scores are compared by and for which these sentences have anything to count.
 
     Raises:
         ConfigError: the two were scored with different options.
@@ -45,20 +42,23 @@ def compare(
     """
     _check_comparable(a, b)
     if metrics is None:
-        metrics = [name for name in COMPARED if not math.isnan(a[name] + b[name])]
-    tested = paired_bootstraps(a.per_sentence, b.per_sentence, metrics, samples=samples, seed=seed)
+        metrics = [name for name in a.compared if not math.isnan(a[name] + b[name])]
+    chosen = [a.metric(name) for name in metrics]
+    tested = paired_bootstraps(a.per_sentence, b.per_sentence, chosen, samples=samples, seed=seed)
     return {
         name: Comparison(
             signature=a.signature(name),
             bootstrap=bootstrap,
-            mcnemar=mcnemar(a.right(name), b.right(name)) if name in COUNTABLE else None,
+            mcnemar=mcnemar(a.right(name), b.right(name)) if name in a.countable else None,
         )
         for name, bootstrap in zip(metrics, tested, strict=True)
     }
 
 
-def _check_comparable(a: Scores, b: Scores) -> None:
-    for option in ("punct", "subtypes"):
+def _check_comparable(a: AnyScores, b: AnyScores) -> None:
+    if type(a) is not type(b):
+        raise ConfigError("cannot compare scores of different kinds; score both systems in the same way")
+    for option in a.options:
         first, second = getattr(a, option), getattr(b, option)
         if first != second:
             raise ConfigError(
@@ -69,14 +69,9 @@ def _check_comparable(a: Scores, b: Scores) -> None:
             f"cannot compare scores of {len(a.per_sentence)} and {len(b.per_sentence)} sentences; "
             "score both systems against the same gold"
         )
-    for number, (first, second) in enumerate(zip(a.per_sentence, b.per_sentence, strict=True), start=1):
-        if _gold_side(first) != _gold_side(second):
+    for number, (first, second) in enumerate(zip(a.gold_sides(), b.gold_sides(), strict=True), start=1):
+        if first != second:
             raise DataError(
-                f"sentence {number}: the two systems were not scored against the same gold tree; "
+                f"sentence {number}: the two systems were not scored against the same gold; "
                 "score both against the same gold"
             )
-
-
-def _gold_side(counts: Counts) -> tuple[int, ...]:
-    """Return the counts that depend on gold alone: equal for all systems scored on the same sentence."""
-    return (counts.words, counts.labelled_words, counts.content_gold, counts.gold_roots, counts.length)

@@ -15,8 +15,8 @@ from treetune.evaluate.counts import Counts
 class Metric:
     """A score as sum of `part` over sum of `whole`, both functions of the counts of one sentence.
 
-    A new metric is a new line in `METRICS`; significance tests and reports then work for it as they stand. Counts are
-    `Counts` of trees, or those of another kind of output (`TagCounts`).
+    A new metric is a new line in a table such as `METRICS`; significance tests and reports then work for it as they
+    stand, whatever the counts are of.
     """
 
     name: str
@@ -34,6 +34,11 @@ class Metric:
 def ratio(part: float, whole: float) -> float:
     """Divide; NaN, which no one mistakes for a score, if there was nothing to count."""
     return part / whole if whole else math.nan
+
+
+def json_number(value: float) -> float | None:
+    """Return a score as JSON can hold it: None for NaN."""
+    return None if math.isnan(value) else value
 
 
 def percent(score: float) -> str:

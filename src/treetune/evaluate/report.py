@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from treetune.evaluate.alignment import TEXT_METRICS, TextScores
+from treetune.evaluate.base import AnyScores
 from treetune.evaluate.breakdown import Tally
 from treetune.evaluate.comparison import Comparison, compare
-from treetune.evaluate.metrics import METRICS, percent
+from treetune.evaluate.entities import EntityScores
+from treetune.evaluate.metrics import percent
 from treetune.evaluate.scores import Scores
+from treetune.evaluate.tag_tables import TagTable
 
 
-def format_scores(scores: Scores) -> str:
+def format_scores(scores: AnyScores) -> str:
     """Return a table of all metrics under a line with what their signatures have in common."""
-    counts = scores.counts
-    rows = [(name, percent(scores[name]), metric.title) for name, metric in METRICS.items()]
-    head = f"{scores.signature('*')}  ({counts.words} words counted)"
+    rows = [(name, percent(scores[name]), scores.metric(name).title) for name in scores.metrics]
+    words = sum(counts.words for counts in scores.per_sentence)
+    head = f"{scores.signature('*')}  ({words} words counted)"
     return "\n".join([head, format_table(("metric", "score", "what it is"), rows, left=(0, 2))])
 
 
@@ -40,9 +43,24 @@ def format_lengths(scores: Scores) -> str:
     return _format_tallies("length", scores.by_length, None)
 
 
+def format_types(scores: EntityScores) -> str:
+    """Return precision, recall and F1 of each type of entities, the most frequent in gold first."""
+    return _format_tallies("type", scores.by_type, None)
+
+
+def format_tags(title: str, table: TagTable, *, confusions: int = 10) -> str:
+    """Return precision, recall and F1 of each tag, then the tags that are most often taken for others."""
+    tallies = _format_tallies(title, table.by_tag, None)
+    if not table.confusions:
+        return tallies
+    most = sorted(table.confusions.items(), key=lambda item: (-item[1], item[0]))[:confusions]
+    rows = [(tag, guess or "(none)", str(count)) for (tag, guess), count in most]
+    return f"{tallies}\n\n{format_table((title, 'taken for', 'times'), rows, left=(0, 1))}"
+
+
 def format_comparison(
-    a: Scores,
-    b: Scores,
+    a: AnyScores,
+    b: AnyScores,
     *,
     metrics: Sequence[str] | None = None,
     samples: int = 10_000,

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from typing import ClassVar
 
 from treetune import __version__
 from treetune.corpus.sentence import UNKNOWN_LABEL, Example, Tree
 from treetune.errors import ConfigError
 from treetune.evaluate.breakdown import Breakdown, Tally
 from treetune.evaluate.counts import Counts, PairedArc, attachment_counts, paired_arcs, punctuation
-from treetune.evaluate.metrics import METRICS, Metric, percent, resolve_metric
+from treetune.evaluate.metrics import METRICS, Metric, json_number, percent, resolve_metric
 from treetune.evaluate.pairing import pair_sentences
 
 # What became of one counted word, as bits of `Scores.outcomes`.
@@ -27,6 +27,7 @@ _RIGHT_SENTENCE = ("root", "UCM", "LCM")
 SHOWN = ("LAS", "UAS", "root")
 # The metrics that are a share of right units, so that `Scores.right` and McNemar's test apply.
 COUNTABLE = (*_RIGHT_WORD, *_RIGHT_SENTENCE)
+COMPARED = ("UAS", "LAS", "CLAS", "root", "LCM", "UALS", "LALS")
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,10 @@ class Scores:
     punct: bool
     subtypes: bool
 
+    compared: ClassVar[tuple[str, ...]] = COMPARED
+    countable: ClassVar[tuple[str, ...]] = COUNTABLE
+    options: ClassVar[tuple[str, ...]] = ("punct", "subtypes")
+
     @cached_property
     def counts(self) -> Counts:
         """The sums over all sentences."""
@@ -57,6 +62,10 @@ class Scores:
     def metrics(self) -> tuple[str, ...]:
         """The names of all scores."""
         return tuple(METRICS)
+
+    def metric(self, name: str) -> Metric:
+        """Return a metric by its name; an unknown name is a ConfigError that lists them."""
+        return resolve_metric(name)
 
     @property
     def shown(self) -> tuple[str, ...]:
@@ -97,14 +106,21 @@ class Scores:
         name = resolve_metric(metric).name
         raise ConfigError(f"{name} is not a share of right units; those are: {', '.join(COUNTABLE)}")
 
+    def gold_sides(self) -> list[tuple[int, ...]]:
+        """Return for each sentence the counts that depend on gold alone."""
+        return [
+            (counts.words, counts.labelled_words, counts.content_gold, counts.gold_roots, counts.length)
+            for counts in self.per_sentence
+        ]
+
     def to_dict(self) -> dict[str, object]:
         """Return everything but the single sentences and words, ready for JSON; NaN becomes None."""
         return {
-            "scores": {name: _number(self[name]) for name in METRICS},
+            "scores": {name: json_number(self[name]) for name in METRICS},
             "signatures": {name: self.signature(name) for name in METRICS},
             "counts": asdict(self.counts),
-            "labels": {name: _tally(tally) for name, tally in self.by_label.items()},
-            "lengths": {name: _tally(tally) for name, tally in self.by_length.items()},
+            "labels": {name: tally.to_dict() for name, tally in self.by_label.items()},
+            "lengths": {name: tally.to_dict() for name, tally in self.by_length.items()},
         }
 
 
@@ -152,18 +168,3 @@ def _outcome(pair: PairedArc) -> int:
     if pair.gold_label == UNKNOWN_LABEL:
         return bits
     return bits | LABELLED | (RIGHT_LABEL if pair.label == pair.gold_label else 0)
-
-
-def _number(value: float) -> float | None:
-    return None if math.isnan(value) else value
-
-
-def _tally(tally: Tally) -> dict[str, float | None]:
-    return {
-        "gold": tally.gold,
-        "predicted": tally.predicted,
-        "right": tally.right,
-        "precision": _number(tally.precision),
-        "recall": _number(tally.recall),
-        "f1": _number(tally.f1),
-    }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from treetune import __version__
 from treetune.corpus.sentence import name_sentence
@@ -73,6 +74,18 @@ class TagScores:
     columns: tuple[str, ...]
     per_sentence: tuple[TagCounts, ...]
     outcomes: bytes
+
+    countable: ClassVar[tuple[str, ...]] = (ACCURACY,)
+    options: ClassVar[tuple[str, ...]] = ("columns",)
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """The metrics that two systems are compared by."""
+        return (*map(metric_name, self.columns), ACCURACY, SENTENCES)
+
+    def gold_sides(self) -> list[tuple[int, ...]]:
+        """Return for each sentence the counts that depend on gold alone."""
+        return [(counts.words, *counts.column_words) for counts in self.per_sentence]
 
     @property
     def metrics(self) -> tuple[str, ...]:

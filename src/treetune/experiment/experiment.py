@@ -10,7 +10,6 @@ from typing import Any, Self
 
 from treetune.corpus.files import STANDARD_STREAM, StrPath, read_chunks
 from treetune.errors import ConfigError
-from treetune.evaluate.metrics import METRICS
 from treetune.experiment.changes import Tables, changed, check_shape
 from treetune.experiment.guides import Guide, choose_guide
 from treetune.experiment.keys import NOT_STORED, TrainTable, checked, hints_of
@@ -64,7 +63,8 @@ class Experiment:
         train = TrainTable(**checked(tables.get("train", {}), hints_of(TrainTable), table="train", source=source))
         recipe = Recipe.checked(tables.get("model", {}), tables.get("learner", {}), source)
         guide = choose_guide(recipe, train, source)
-        experiment = cls(source, recipe, train, guide, tuple(plan_objectives(tables.get("objective", []), source)))
+        plans = plan_objectives(tables.get("objective", []), source, metrics=recipe.judge.metrics)
+        experiment = cls(source, recipe, train, guide, tuple(plans))
         experiment._check()
         return experiment
 
@@ -114,10 +114,12 @@ class Experiment:
             return
         key = self.source.key("train", "choose_by")
         with_dev = [plan.name for plan in self.objectives if plan.dev is not None]
-        if name not in (*METRICS, *with_dev):
-            raise ConfigError(f"{key}: expected one of {', '.join((*METRICS, *with_dev))}, found {name!r}")
-        if name in METRICS and self.train.dev is None:
-            raise ConfigError(f"{key}: {name} needs trees to measure it on; give {self._bare('train', 'dev')}")
+        metrics = self.recipe.judge.metrics
+        if name not in (*metrics, *with_dev):
+            raise ConfigError(f"{key}: expected one of {', '.join((*metrics, *with_dev))}, found {name!r}")
+        if name in metrics and self.train.dev is None:
+            what = "sentences" if self.recipe.is_tagger else "trees"
+            raise ConfigError(f"{key}: {name} needs {what} to measure it on; give {self._bare('train', 'dev')}")
 
     @property
     def _treebank_key(self) -> str:
@@ -133,7 +135,7 @@ class Experiment:
     @property
     def choose_by(self) -> str:
         """What the best epoch is chosen by."""
-        return self.train.choose_by or "LAS"
+        return self.train.choose_by or self.recipe.judge.usual
 
     @property
     def model_path(self) -> str | None:
@@ -142,7 +144,10 @@ class Experiment:
 
     def paths(self) -> Iterator[str]:
         """Yield the paths of all files to read, as they were written."""
-        yield from (path for path in (self.train.treebank, self.train.dev, self.train.dev_guide) if path is not None)
+        train = self.train
+        yield from (path for path in (train.treebank, train.dev, train.dev_guide, train.tagger) if path is not None)
+        if (clusters := self.recipe.options.get("clusters")) is not None:
+            yield clusters
         if self.guide.train is not None and self.train.guide is not None:
             yield self.train.guide
         for plan in self.objectives:
@@ -166,10 +171,10 @@ class Experiment:
         return self._with_stored_paths(tables)
 
     def _with_stored_paths(self, tables: Tables) -> Tables:
-        places = [(tables["train"], key) for key in ("treebank", "dev", "dev_guide")]
+        places = [(tables["train"], key) for key in ("treebank", "dev", "dev_guide", "tagger")]
         if self.guide.train is not None:
             places.append((tables["train"], "guide"))
-        places += [(tables["model"], "start_from")]
+        places += [(tables["model"], "start_from"), (tables["model"], "clusters")]
         if str(tables["model"].get("features", "")).endswith(".txt"):
             places.append((tables["model"], "features"))
         places += [(table, key) for table in tables.get("objective", []) for key in ("data", "dev")]

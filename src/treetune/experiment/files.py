@@ -11,7 +11,7 @@ from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import read_chunks
 from treetune.corpus.guides import attach_guides
 from treetune.corpus.projectivity import is_projective
-from treetune.corpus.sentence import Example
+from treetune.corpus.sentence import Example, Sentence
 from treetune.corpus.treebank import read_trees
 from treetune.errors import DataError
 
@@ -52,10 +52,9 @@ def projective(examples: list[Example], *, path: str, flag: str, say: Say = sile
     return kept
 
 
-def described(path: str, examples: Sequence[Example]) -> dict[str, Any]:
+def described(path: str, sentences: Sequence[Sentence]) -> dict[str, Any]:
     """Return what a model notes about a file; without its folder, so that moving it changes nothing."""
-    words = sum(len(example.sentence) for example in examples)
-    return {**fingerprint(path), "sentences": len(examples), "words": words}
+    return {**fingerprint(path), "sentences": len(sentences), "words": sum(map(len, sentences))}
 
 
 def fingerprint(path: str) -> dict[str, Any]:

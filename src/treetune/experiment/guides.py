@@ -43,6 +43,8 @@ def choose_guide(recipe: Recipe, train: TrainTable, source: Source) -> Guide:
         if train.dev_guide is not None:
             raise ConfigError(f"{key('dev_guide')} belongs to a {_bare('guide', source)} file; give both or none")
         return Guide()
+    if recipe.is_tagger:
+        raise ConfigError(f"{key('guide')} is for parsers; a tagger looks at no trees")
     if is_parser:
         if train.dev_guide is not None:
             raise ConfigError(

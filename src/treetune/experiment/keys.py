@@ -34,6 +34,7 @@ class TrainTable:
     lenient: bool = False
     guide: str | None = None
     dev_guide: str | None = None
+    tagger: str | None = None
     folds: int | None = None
     licence: str | None = None
     model: str | None = None

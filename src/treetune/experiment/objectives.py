@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treetune.corpus.sentence import Example
 from treetune.errors import ConfigError
-from treetune.evaluate.metrics import METRICS
 from treetune.experiment.changes import name_of
 from treetune.experiment.keys import checked, hints_of
 from treetune.experiment.source import Source
+from treetune.storage import load
 
 if TYPE_CHECKING:
     from treetune.learning.objectives import Objective
@@ -42,11 +41,16 @@ class Plan:
         return self.loss is None
 
     @property
+    def reads_orders(self) -> bool:
+        """Whether its data are word orders, not trees."""
+        return self.loss is not None and self.loss.reference == "order"
+
+    @property
     def start(self) -> int | None:
         """The first epoch in which it is used, if the table says so."""
         return self.written.get("start")
 
-    def objective(self, data: Sequence[Example] = (), dev: Sequence[Example] = ()) -> Objective:
+    def objective(self, data: Sequence[Any] = (), dev: Sequence[Any] = ()) -> Objective:
         """Return the objective, with its data."""
         from treetune.learning.objectives import Objective
 
@@ -72,14 +76,17 @@ def _hints() -> dict[str, Any]:
     return {**hints_of(Objective), **_PLACED}
 
 
-def plan_objectives(tables: Sequence[dict[str, Any]], source: Source) -> list[Plan]:
-    """Return what the tables ask for; everything that can be wrong without data is a `ConfigError`."""
+def plan_objectives(tables: Sequence[dict[str, Any]], source: Source, *, metrics: Sequence[str]) -> list[Plan]:
+    """Return what the tables ask for; everything that can be wrong without data is a `ConfigError`.
+
+    `metrics` are the scores of the model, after which no objective can be called.
+    """
     plans = [_plan(table, number, source) for number, table in enumerate(tables, start=1)]
     names = [plan.name for plan in plans]
     for name in names:
         if names.count(name) > 1 or name == TREEBANK:
             raise source.whole(f"two objectives are called {name!r}; give them names of their own")
-        if name in METRICS:
+        if name in metrics:
             raise source.whole(f"an objective cannot be called {name}: that is a metric")
     return plans
 
@@ -120,10 +127,16 @@ def _make_loss(loss: str | dict[str, Any] | None, source: Source) -> Any:
 def _placed(loss: Mapping[str, Any], source: Source) -> dict[str, Any]:
     """Return the table of a loss with the paths in it as this process must call them.
 
-    These are the file of a function, and words of a command that name a file beside the experiment.
+    These are the file of a function or of rules, and words of a command that name a file beside the experiment; the
+    file of a model is loaded.
     """
     placed = dict(loss)
-    function, command, parts = (placed.get(key) for key in ("function", "command", "parts"))
+    if loss.get("name") == "entity-f1" and isinstance(loss.get("model"), str):
+        # The loss itself knows nothing of model files.
+        placed["model"] = load(source.placed(loss["model"]))
+    function, command, parts, rules = (placed.get(key) for key in ("function", "command", "parts", "rules"))
+    if isinstance(rules, str) and rules.endswith(".toml"):
+        placed["rules"] = source.placed(rules)
     if isinstance(function, str):
         path, colon, name = function.rpartition(":")
         if path.endswith(".py"):
@@ -148,7 +161,8 @@ def _placed_word(word: Any, source: Source) -> Any:
 def _as_written(settings: Mapping[str, Any], loss: Any) -> dict[str, Any]:
     """Return what a loss says of itself, with the paths as they were written."""
     written = loss if isinstance(loss, Mapping) else {}
-    found = {**settings, **{key: written[key] for key in ("function", "command") if key in written}}
+    as_files = ("function", "command", "rules", "model")
+    found = {**settings, **{key: written[key] for key in as_files if key in written}}
     if "parts" in settings:
         found["parts"] = [_as_written(*pair) for pair in zip(settings["parts"], written["parts"], strict=True)]
     return found

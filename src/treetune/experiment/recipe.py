@@ -1,20 +1,21 @@
-"""Which parser to make, or from which to go on, and how it learns: the tables [model] and [learner]."""
+"""Which model to make, or from which to go on, and how it learns: the tables [model] and [learner]."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from treetune.build import PARSERS, make_parser, parser_kind
-from treetune.errors import ConfigError
+from treetune.build import TAGGER, TASKS, fixed_options, make_model, parser_kind
+from treetune.errors import ConfigError, unknown_name
+from treetune.evaluate.judges import TREES, Judge
 from treetune.experiment.keys import LEARNER_HINTS, checked, hints_of
 from treetune.experiment.source import Source
 from treetune.storage import load
 
 if TYPE_CHECKING:
     from treetune.learning.progress import Progress
-    from treetune.models.base import Parser
+    from treetune.models.base import Model
 
 DEFAULT_PARSER = "transition"
 
@@ -27,16 +28,19 @@ OWNERS = {
     "max_memory": "graph",
     "cost_augmented": "graph",
 }
+# What another kind of model has too.
+SHARED = {(TAGGER, "max_memory")}
 # The learners an option is for.
 LEARNER_OWNERS = {"k": "mira", "clip": "mira and factored-mira"}
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Which parser to make, with the options given for it and for its learner.
+    """Which parser or tagger to make, with the options given for it and for its learner.
 
-    With `start_from`, a model file, it is that parser, trained as it is; only options of its search can be given.
-    `parser` is then its kind, and `is_guided` says whether it looks at guides; a new parser does if it is given some.
+    `parser` is the name of a parser, or the task of a tagger. With `start_from`, a model file, it is that model,
+    trained as it is; only options of its search can be given. `parser` is then its kind, and `is_guided` says whether
+    it looks at guides; a new parser does if it is given some. `judge` says by what its outputs are scored.
     """
 
     source: Source
@@ -45,6 +49,14 @@ class Recipe:
     learning: Mapping[str, Any]
     start_from: str | None = None
     is_guided: bool = True
+    judge: Judge = TREES
+    columns: tuple[str, ...] = ()
+    """What a tagger gives; a parser gives no columns."""
+
+    @property
+    def is_tagger(self) -> bool:
+        """Whether the model is a tagger."""
+        return bool(self.columns)
 
     @classmethod
     def checked(cls, model: Mapping[str, Any], learner: Mapping[str, Any], source: Source) -> Recipe:
@@ -55,9 +67,7 @@ class Recipe:
         options = {key: value for key, value in model.items() if key not in own}
         if "start_from" in own:
             return cls._going_on(own, options, learning, source)
-        parser = own.get("parser", DEFAULT_PARSER)
-        with source.within("model"):
-            kind = parser_kind(parser)
+        parser, kind = _chosen(own, source)
         check_kind((("model", options), ("learner", learning)), kind, name=parser, source=source)
         hints = _option_hints(parser, options)
         options = checked(options, hints, table="model", source=source, known={**_OWN, **hints})
@@ -66,23 +76,27 @@ class Recipe:
             made = recipe.make()
         with source.within("learner"):
             made.check_learning(**recipe.learning)
-        return recipe
+        return replace(recipe, judge=made.judge, columns=_columns(made), is_guided=kind != TAGGER)
 
     @classmethod
     def _going_on(
         cls, own: Mapping[str, Any], options: Mapping[str, Any], learning: Mapping[str, Any], source: Source
     ) -> Recipe:
-        if "parser" in own:
-            raise ConfigError(
-                f"{source.key('model', 'start_from')} goes on with the parser of that model; "
-                f"leave {'--parser' if source.flags else 'parser'} out"
-            )
+        for name in ("parser", "task"):
+            if name in own:
+                raise ConfigError(
+                    f"{source.key('model', 'start_from')} goes on with the parser of that model; "
+                    f"leave {f'--{name}' if source.flags else name} out"
+                )
         start = own["start_from"]
         trained = load(source.placed(start))
         check_kind((("model", options), ("learner", learning)), trained.kind, name=trained.kind, source=source)
         hints = _search_hints(trained, options)
         options = checked(options, hints, table="model", source=source)
-        recipe = cls(source, trained.kind, options, learning, start_from=start, is_guided=trained.is_guided)
+        recipe = cls(
+            source, trained.kind, options, learning,
+            start_from=start, is_guided=trained.is_guided, judge=trained.judge, columns=_columns(trained),
+        )  # fmt: skip
         with source.within("model"):
             recipe.make()
         with source.within("learner"):
@@ -90,15 +104,17 @@ class Recipe:
             _check_learner_to_go_on(trained, recipe.learning)
         return recipe
 
-    def make(self) -> Parser:
-        """Return an untrained parser, or the trained one to go on with."""
+    def make(self) -> Model[Any]:
+        """Return an untrained model, or the trained one to go on with."""
         if self.start_from is not None:
-            trained: Parser = load(self.source.placed(self.start_from))
+            trained: Model[Any] = load(self.source.placed(self.start_from))
             return trained.with_options(**self.options)
-        features = self.options.get("features")
-        if features is not None and features.endswith(".txt"):
-            return make_parser(self.parser, **{**self.options, "features": self.source.placed(features)})
-        return make_parser(self.parser, **self.options)
+        options = dict(self.options)
+        if options.get("features", "").endswith(".txt"):
+            options["features"] = self.source.placed(options["features"])
+        if "clusters" in options:
+            options["clusters"] = self.source.placed(options["clusters"])
+        return make_model(self.parser, **options)
 
     def check_used(self, step: Progress) -> None:
         """Raise ConfigError for an option that the learner of this step has no use for."""
@@ -107,64 +123,88 @@ class Recipe:
                 key = self.source.key("learner", name)
                 raise ConfigError(f"{key} is an option of {owners}; the learner is {step.settings['learner']}")
 
-    def resolved(self, parser: Parser) -> dict[str, Any]:
-        """Return the table [model] with every option of the parser that was made."""
+    def resolved(self, parser: Model[Any]) -> dict[str, Any]:
+        """Return the table [model] with every option of the model that was made."""
         from treetune.models.guided import GuidedParser
-        from treetune.models.parsing import TreeParser
+        from treetune.models.parsing import FeatureModel
 
         main = parser.main if isinstance(parser, GuidedParser) else parser
         found: dict[str, Any] = dict(self.options)
-        if isinstance(main, TreeParser):
-            fixed = () if self.start_from is not None else PARSERS[self.parser][1]
+        if isinstance(main, FeatureModel):
+            fixed = {} if self.start_from is not None else fixed_options(self.parser)
             kept = main.search_options if self.start_from is not None else asdict(main.config)
+            # What is not there has no word in TOML.
+            given = {key: value for key, value in asdict(main.config).items() if value is not None}
             # Options as they were written go first: a path is relative to the file.
-            found = {key: value for key, value in asdict(main.config).items() if key in kept and key not in fixed}
+            found = {key: value for key, value in given.items() if key in kept and key not in fixed}
             found |= self.options
-        start = {"parser": self.parser} if self.start_from is None else {"start_from": self.start_from}
+        start = {"task" if self.parser in TASKS else "parser": self.parser}
+        if self.start_from is not None:
+            start = {"start_from": self.start_from}
         return {**start, **{key: list(v) if isinstance(v, tuple) else v for key, v in found.items()}}
 
 
-_OWN = {"parser": str, "start_from": str}
+_OWN = {"parser": str, "start_from": str, "task": str}
+
+
+def _chosen(own: Mapping[str, Any], source: Source) -> tuple[str, str]:
+    """Return the name of a parser, or of a task for taggers, and the kind of its models."""
+    task = own.get("task")
+    with source.within("model"):
+        if task is None:
+            parser = own.get("parser", DEFAULT_PARSER)
+            return parser, parser_kind(parser)
+        if task not in TASKS:
+            raise unknown_name("task", task, TASKS)
+        if "parser" in own:
+            raise ConfigError(f"the task {task} is for a tagger and has no parser; leave one of them")
+    return task, TAGGER
+
+
+def _columns(model: Model[Any]) -> tuple[str, ...]:
+    columns: tuple[str, ...] = getattr(model, "columns", ())
+    return columns
 
 
 def _option_hints(name: str, options: Iterable[str]) -> dict[str, Any]:
-    """Return the types of the options of the parsers called `name`, but for those that the name stands for."""
-    from treetune.models.parsing import TreeParser
+    """Return the types of the options of the models called `name`, but for those that the name stands for."""
+    from treetune.models.parsing import FeatureModel
 
-    parser = make_parser(name)
-    if not isinstance(parser, TreeParser):
+    model = make_model(name)
+    if not isinstance(model, FeatureModel):
         return dict.fromkeys(options, Any)
-    return {key: hint for key, hint in hints_of(type(parser.config)).items() if key not in PARSERS[name][1]}
+    return {key: hint for key, hint in hints_of(type(model.config)).items() if key not in fixed_options(name)}
 
 
-def _search_hints(trained: Parser, options: Iterable[str]) -> dict[str, Any]:
-    """Return the types of the options by which a trained parser can search otherwise."""
+def _search_hints(trained: Model[Any], options: Iterable[str]) -> dict[str, Any]:
+    """Return the types of the options by which a trained model can search otherwise."""
     from treetune.models.guided import GuidedParser
-    from treetune.models.parsing import TreeParser
+    from treetune.models.parsing import FeatureModel
 
     main = trained.main if isinstance(trained, GuidedParser) else trained
-    if not isinstance(main, TreeParser):
+    if not isinstance(main, FeatureModel):
         return dict.fromkeys(options, Any)
     # The others are refused by the parser itself, which has a better word for them.
     return {**dict.fromkeys(options, Any), **{key: hints_of(type(main.config))[key] for key in main.search_options}}
 
 
-def _check_learner_to_go_on(trained: Parser, learning: Mapping[str, Any]) -> None:
+def _check_learner_to_go_on(trained: Model[Any], learning: Mapping[str, Any]) -> None:
     """Raise ConfigError for a learner that cannot go on from the weights; the trainer would, but only later."""
     from treetune.models.learners import learner_to_go_on
-    from treetune.models.parsing import TreeParser
+    from treetune.models.parsing import FeatureModel
 
-    if isinstance(trained, TreeParser):
+    if isinstance(trained, FeatureModel):
         learner_to_go_on(learning.get("learner"), learning.get("clip"), trained.learned_by)
 
 
 def check_kind(tables: Iterable[tuple[str, Iterable[str]]], kind: str, *, name: str, source: Source) -> None:
     """Raise ConfigError for an option of another kind of parser; `name` is what the user calls the parser."""
-    if kind not in OWNERS.values():
+    if kind not in (*OWNERS.values(), TAGGER):
         return
     for table, options in tables:
         for option in options:
-            if OWNERS.get(option, kind) != kind:
+            if OWNERS.get(option, kind) != kind and (kind, option) not in SHARED:
                 raise ConfigError(
-                    f"{source.key(table, option)} is an option of {OWNERS[option]} parsers; the parser is {name}"
+                    f"{source.key(table, option)} is an option of {OWNERS[option]} parsers; "
+                    f"the {'task' if kind == TAGGER else 'parser'} is {name}"
                 )

@@ -8,20 +8,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from treetune.corpus.sentence import Example
 from treetune.errors import ConfigError
 from treetune.evaluate.judges import Measured
 from treetune.experiment.experiment import Experiment
-from treetune.experiment.files import Say, check_readable, described, fingerprint, projective, read_data, silent
+from treetune.experiment.files import Say, check_readable, fingerprint, silent
 from treetune.experiment.keys import LEARNER_HINTS
-from treetune.experiment.objectives import Plan
+from treetune.experiment.reading import make_reader
 from treetune.experiment.stored import to_json
 
 if TYPE_CHECKING:
     from treetune.learning.objectives import Objective
     from treetune.learning.progress import Progress
     from treetune.learning.stacking import StackProgress
-    from treetune.models.base import Parser
+    from treetune.models.base import Model
 
 
 @dataclass(slots=True)
@@ -32,9 +31,9 @@ class Task:
     """
 
     experiment: Experiment
-    model: Parser
-    treebank: list[Example]
-    dev: list[Example]
+    model: Model[Any]
+    treebank: list[Any]
+    dev: list[Any]
     objectives: list[Objective]
     noted: dict[str, Any] = field(default_factory=dict)
     objective_files: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -45,14 +44,15 @@ class Task:
         train, source, guide = experiment.train, experiment.source, experiment.guide
         for path in experiment.paths():
             check_readable(source.placed(path))
-        reader = _Reader(experiment, say)
+        reader = make_reader(experiment, say)
         treebank = [] if train.treebank is None else reader.trees("train", source.placed(train.treebank), guide.train)
         dev = [] if train.dev is None else reader.dev(source.placed(train.dev), guide.dev)
         objectives = [reader.objective(plan) for plan in experiment.objectives]
-        if experiment.recipe.start_from is not None:
-            reader.noted["start_from"] = fingerprint(source.placed(experiment.recipe.start_from))
+        recipe = experiment.recipe
+        named = {"start_from": recipe.start_from, "clusters": recipe.options.get("clusters"), "tagger": train.tagger}
+        reader.noted |= {name: fingerprint(source.placed(path)) for name, path in named.items() if path is not None}
         return cls(
-            experiment, experiment.recipe.make(), treebank, dev, objectives, reader.noted, reader.objective_files
+            experiment, recipe.make(), list(treebank), list(dev), objectives, reader.noted, reader.objective_files
         )
 
     def train(self, *, checkpoint: str | Path | None = None, resume: bool = False) -> Iterator[Progress]:
@@ -114,7 +114,7 @@ class Task:
             "best_epoch": best.epoch,
             **settings,
             "seed": train.seed,
-            "projectivize": train.projectivize,
+            **({} if self.experiment.recipe.is_tagger else {"projectivize": train.projectivize}),
             **self.noted,
         }
         of_trainer = {table["name"]: table for table in best.settings.get("objectives", ())}
@@ -157,46 +157,3 @@ class Task:
 def numbers(scores: Measured) -> dict[str, float]:
     """Return all scores; one with nothing to count is not a number, which JSON has no word for."""
     return {name: scores[name] for name in scores.metrics if scores[name] == scores[name]}
-
-
-@dataclass(slots=True)
-class _Reader:
-    """Reads files by the rules of one experiment, and notes what they were."""
-
-    experiment: Experiment
-    say: Say
-    noted: dict[str, Any] = field(default_factory=dict)
-    objective_files: dict[str, dict[str, Any]] = field(default_factory=dict)
-
-    def trees(self, name: str, path: str, guide: str | None = None) -> list[Example]:
-        """Read the treebank and note it under `name`; crossing arcs are left out if they are not to be lifted."""
-        examples = self._read(path, guide=guide)
-        self.noted[name] = described(path, examples)
-        if guide is not None:
-            self.noted["guide"] = described(guide, examples)
-        return self._learned(examples, path)
-
-    def dev(self, path: str, guide: str | None) -> list[Example]:
-        examples = self._read(path, guide=guide)
-        self.noted["dev"] = described(path, examples)
-        if guide is not None:
-            self.noted["dev_guide"] = described(guide, examples)
-        return examples
-
-    def objective(self, plan: Plan) -> Objective:
-        data = self._read(plan.data, partial=not plan.is_intrinsic)
-        dev = [] if plan.dev is None else self._read(plan.dev, partial=True)
-        files = {"data": described(plan.data, data)}
-        if plan.dev is not None:
-            files["dev"] = described(plan.dev, dev)
-        self.objective_files[plan.name] = files
-        return plan.objective(self._learned(data, plan.data) if plan.is_intrinsic else data, dev)
-
-    def _read(self, path: str, *, guide: str | None = None, partial: bool = False) -> list[Example]:
-        return read_data(path, guide=guide, partial=partial, lenient=self.experiment.train.lenient, say=self.say)
-
-    def _learned(self, examples: list[Example], path: str) -> list[Example]:
-        if self.experiment.train.projectivize:
-            return examples
-        flag = "--no-projectivize" if self.experiment.source.flags else "projectivize = false"
-        return projective(examples, path=path, flag=flag, say=self.say)

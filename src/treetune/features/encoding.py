@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from treetune.corpus.sentence import ABSENT, ROOT, Sentence, Tree
 from treetune.errors import DataError, ModelError, unknown_name
+from treetune.features.clusters import CLUSTER_COLUMNS, PREFIXES, Clusters
 
 NOTHING, ROOT_ID, UNSEEN = 0, 1, 2
 FIRST_ID = 3
@@ -64,9 +65,9 @@ _OF_FORM: dict[str, Callable[[str], str]] = {
     **{f"p{length}": partial(_start, length=length) for length in (1, 3, 4)},
 }
 
-# Columns of the templates. `t` joins whatever tags there are: UPOS and XPOS complete each other. `g` is the label
-# that the guide, the tree another parser gave, has for the word.
-WORD_COLUMNS = tuple(_OF_FORM)
+# Columns of the templates. Those of clusters are prefixes of a word's bit string. `t` joins whatever tags there are:
+# UPOS and XPOS complete each other. `g` is the label that the guide, the tree another parser gave, has for the word.
+WORD_COLUMNS = (*_OF_FORM, *CLUSTER_COLUMNS)
 TAG_COLUMNS = ("t", "u", "x", "f")
 GUIDE_COLUMN = "g"
 COLUMNS = (*WORD_COLUMNS, *TAG_COLUMNS, GUIDE_COLUMN)
@@ -76,11 +77,12 @@ USUAL_COLUMNS = ("w", "suffix", "prefix", "shape", *TAG_COLUMNS)
 class _FormCache(dict[str, bytes]):
     """The numbers of each form met so far, in all columns of words: as bytes, which join to an array at once."""
 
-    def __init__(self, ids: dict[str, dict[str, int]]) -> None:
+    def __init__(self, ids: dict[str, dict[str, int]], clusters: Clusters | None) -> None:
         self.columns = [(column, ids[column]) for column in WORD_COLUMNS if column in ids]
+        self.clusters = clusters
 
     def __missing__(self, form: str) -> bytes:
-        numbers = [ids.get(_OF_FORM[column](form), UNSEEN) for column, ids in self.columns]
+        numbers = [ids.get(_of_form(form, column, self.clusters), UNSEEN) for column, ids in self.columns]
         packed = self[form] = np.array(numbers, np.int32).tobytes()
         return packed
 
@@ -90,11 +92,12 @@ class Encoder:
     """Maps sentences to columns of numbers, the same way for training and prediction.
 
     `inputs` are the tag columns the model may look at; `values` holds each column's strings in the order
-    of their numbers, and has only the columns there are.
+    of their numbers, and has only the columns there are. `clusters` are what the columns of clusters come from.
     """
 
     inputs: tuple[str, ...]
     values: dict[str, list[str]]
+    clusters: Clusters | None = None
     _ids: dict[str, dict[str, int]] = field(init=False, repr=False, compare=False)
     _forms: _FormCache = field(init=False, repr=False, compare=False)
 
@@ -103,7 +106,7 @@ class Encoder:
             column: {value: number for number, value in enumerate(strings, start=FIRST_ID)}
             for column, strings in self.values.items()
         }
-        self._forms = _FormCache(self._ids)
+        self._forms = _FormCache(self._ids, self.clusters)
 
     @classmethod
     def learn(
@@ -113,11 +116,13 @@ class Encoder:
         inputs: Sequence[str] = INPUTS,
         min_count: int = 2,
         columns: Sequence[str] | None = None,
+        clusters: Clusters | None = None,
     ) -> Encoder:
         """Collect the values of a treebank; words seen less than `min_count` times are left unseen.
 
         `columns` names the wanted ones of `COLUMNS`, by default `USUAL_COLUMNS`. Those of tags are there only
-        if the treebank has such tags, that of the guide only if its sentences have guides.
+        if the treebank has such tags, that of the guide only if its sentences have guides, those of clusters only if
+        there are `clusters`.
         """
         wanted = USUAL_COLUMNS if columns is None else tuple(columns)
         for column in wanted:
@@ -138,6 +143,10 @@ class Encoder:
                 guide_labels.update(_guide(sentence).labels[1:])
         present = tuple(name for name in inputs if set(tags[name]) - {ABSENT})
         values = {column: _frequent(_derived(forms, column), min_count) for column in wanted if column in _OF_FORM}
+        if clusters is not None:
+            for column in wanted:
+                if column in CLUSTER_COLUMNS:
+                    values[column] = _frequent(_derived(forms, column, clusters), 1)
         for name in present:
             values[name[0]] = _frequent(tags[name], 1)
         if {"upos", "xpos"} & set(present):
@@ -145,7 +154,8 @@ class Encoder:
         if GUIDE_COLUMN in wanted and any(has_guide):
             _check_all_guided(has_guide)
             values[GUIDE_COLUMN] = _frequent(guide_labels, 1)
-        return cls(present, {column: values[column] for column in COLUMNS if column in values and column in wanted})
+        kept = {column: values[column] for column in COLUMNS if column in values and column in wanted}
+        return cls(present, kept, clusters if set(kept) & set(CLUSTER_COLUMNS) else None)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -188,7 +198,7 @@ class Encoder:
     def _words(self, sentences: Sequence[Sentence]) -> NDArray[np.int32]:
         """Return the columns that follow from the forms."""
         if len(self._forms) > LARGEST_CACHE:
-            self._forms = _FormCache(self._ids)
+            self._forms = _FormCache(self._ids, self.clusters)
         known = self._forms
         forms = itertools.chain.from_iterable(sentence.forms for sentence in sentences)
         packed = b"".join(map(known.__getitem__, forms))
@@ -197,12 +207,15 @@ class Encoder:
 
     def state(self) -> dict[str, Any]:
         """Return what rebuilds the encoder, as plain JSON values."""
-        return {"inputs": list(self.inputs), "values": self.values}
+        state = {"inputs": list(self.inputs), "values": self.values}
+        return state if self.clusters is None else {**state, "clusters": self.clusters.state()}
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Encoder:
         """Rebuild an encoder from `state()`."""
-        return cls(tuple(state["inputs"]), {column: list(values) for column, values in state["values"].items()})
+        values = {column: list(strings) for column, strings in state["values"].items()}
+        clusters = Clusters.from_state(state["clusters"]) if "clusters" in state else None
+        return cls(tuple(state["inputs"]), values, clusters)
 
 
 def guide_heads(sentences: Sequence[Sentence]) -> NDArray[np.int32]:
@@ -232,12 +245,24 @@ def _check_all_guided(has_guide: list[bool]) -> None:
         )
 
 
-def _derived(forms: Counter[str], column: str) -> Counter[str]:
+def _derived(forms: Counter[str], column: str, clusters: Clusters | None = None) -> Counter[str]:
     """Return how often each value of a column of words is seen."""
     counts: Counter[str] = Counter()
     for form, count in forms.items():
-        counts[_OF_FORM[column](form)] += count
+        value = _of_form(form, column, clusters)
+        if value or column not in PREFIXES:
+            counts[value] += count
     return counts
+
+
+def _of_form(form: str, column: str, clusters: Clusters | None) -> str:
+    """Return what a form says in a column of words; a word in no cluster says nothing."""
+    if column not in PREFIXES:
+        return _OF_FORM[column](form)
+    if clusters is None:
+        return ""
+    alike = normalise(form)
+    return clusters.find((form, form.lower(), alike, alike.lower()))[: PREFIXES[column]]
 
 
 def _joint_tags(sentence: Sentence, inputs: Sequence[str]) -> Sequence[str]:

@@ -4,7 +4,8 @@ A template is a line of atoms such as ``S0.w N0.t``: a place in the search state
 line ``[name]`` starts a group: templates of a group look at the same few places, so their summed scores
 can be remembered together. A line ``@also A.dist`` makes every template after it, to the end of its group,
 count twice: alone and joined with these atoms. A line ``@conjoin 2 S0.t N0.t …`` stands for all sets of one
-or two of its atoms.
+or two of its atoms. A line ``@include default t=c6`` stands for all groups of another set of the package, here with
+``c6`` wherever it has ``t``.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from treetune.errors import ConfigError, unknown_name
+from treetune.features.clusters import CLUSTER_COLUMNS
 from treetune.features.encoding import GUIDE_COLUMN
 
 Template = tuple[str, ...]
@@ -63,6 +65,16 @@ class TemplateSet:
         return TemplateSet(groups, self.names)
 
     @property
+    def looks_at_clusters(self) -> bool:
+        """Whether some template looks at the clusters of words."""
+        return bool(self.values & set(CLUSTER_COLUMNS))
+
+    @property
+    def values(self) -> set[str]:
+        """What the templates look at, without the places: columns, and what a model knows beside them."""
+        return {atom.partition(".")[2] for group in self.groups for template in group for atom in template}
+
+    @property
     def looks_at_guides(self) -> bool:
         """Whether some template looks at the output of another parser."""
         return any(is_guide(atom) for group in self.groups for template in group for atom in template)
@@ -90,6 +102,19 @@ def is_guide(atom: str) -> bool:
     return value in ("guided", GUIDE_COLUMN) or place.endswith("^")
 
 
+def check_clusters(path: str | None, templates: TemplateSet, name: str) -> None:
+    """Raise ConfigError if there are clusters that no template looks at, or templates that look for absent ones."""
+    if path is None and templates.looks_at_clusters:
+        raise ConfigError(
+            f"the feature set {name!r} looks at word clusters; name their file (--clusters FILE, in Python clusters=)"
+        )
+    if path is not None and not templates.looks_at_clusters:
+        raise ConfigError(
+            f"no template of the feature set {name!r} looks at the word clusters of {path}; "
+            "leave --clusters out, or take another set (--features clusters or clusters-only)"
+        )
+
+
 def check_guided(templates: TemplateSet, name: str) -> None:
     """Raise ConfigError unless a set can make use of guides."""
     if not templates.looks_at_guides:
@@ -114,21 +139,27 @@ def load_templates(name: str, family: str) -> TemplateSet:
             raise ConfigError(f"cannot read the feature templates {name}: {error.strerror}") from None
         except UnicodeDecodeError:
             raise ConfigError(f"cannot read the feature templates {name}: not UTF-8 text") from None
-        return parse_templates(text.splitlines(), source=name)
+        return parse_templates(text.splitlines(), source=name, family=family)
     if name not in known_sets(family):
         raise unknown_name("feature set", name, known_sets(family))
     text = resources.files("treetune.features").joinpath("sets", family, f"{name}.txt").read_text(encoding="utf-8")
-    return parse_templates(text.splitlines(), source=name)
+    return parse_templates(text.splitlines(), source=name, family=family)
 
 
-def parse_templates(lines: Iterable[str], *, source: str) -> TemplateSet:
-    """Read templates from lines of text; `source` is named in errors."""
+def parse_templates(lines: Iterable[str], *, source: str, family: str | None = None) -> TemplateSet:
+    """Read templates from lines of text; `source` is named in errors, `family` has the sets that can be included."""
     groups: list[list[Template]] = []
     names: list[str] = []
     also: Template = ()
     for number, raw in enumerate(lines, start=1):
         line, where = raw.partition("#")[0].strip(), f"{source}:{number}"
         if not line:
+            continue
+        if line.startswith("@include"):
+            for name, group in _included(line.split()[1:], family, where=where):
+                names.append(name)
+                groups.append(list(group))
+            also = ()
             continue
         if line.startswith("["):
             groups.append([])
@@ -149,6 +180,22 @@ def parse_templates(lines: Iterable[str], *, source: str) -> TemplateSet:
         raise ConfigError(f"{source}: expected at least one feature template, found none")
     filled = [(tuple(group), name) for group, name in zip(groups, names, strict=True) if group]
     return TemplateSet(tuple(group for group, _ in filled), tuple(name for _, name in filled))
+
+
+def _included(words: list[str], family: str | None, *, where: str) -> Iterator[tuple[str, tuple[Template, ...]]]:
+    """Yield the groups of another set, with other values in place of some."""
+    values = dict(word.split("=", 1) for word in words[1:] if word.count("=") == 1)
+    if not words or len(values) != len(words) - 1 or family is None or words[0] not in known_sets(family):
+        known = "" if family is None else f", NAME one of {', '.join(known_sets(family))}"
+        raise ConfigError(f"{where}: expected '@include NAME VALUE=OTHER …'{known}, found {' '.join(words)!r}")
+    found = load_templates(words[0], family)
+    for name, group in zip(found.names, found.groups, strict=True):
+        yield name, tuple(tuple(_with_value(atom, values) for atom in template) for template in group)
+
+
+def _with_value(atom: str, values: dict[str, str]) -> str:
+    place, _, value = atom.partition(".")
+    return f"{place}.{values.get(value, value)}"
 
 
 def _checked(atoms: Template, *, where: str) -> Template:

@@ -19,7 +19,7 @@ from treetune.learning.objectives import Objective, sentence_and_reference
 Tensors = dict[str, NDArray[Any]]
 ModelState = tuple[dict[str, Any], Tensors]
 
-_STATE = "treetune checkpoint 1"
+_STATE, _CHECKSUM = "treetune checkpoint 2", "checksum"
 _LEARNER, _BEST = "learner.", "best."
 
 
@@ -51,8 +51,9 @@ class Checkpoint:
         if best is not None:
             tensors |= {_BEST + name: array for name, array in best[1].items()}
         whole = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
+        text = json.dumps(content)
         with open_atomic(self._path) as out:
-            out.write(safetensors.numpy.save(whole, metadata={_STATE: json.dumps(content)}))
+            out.write(safetensors.numpy.save(whole, metadata={_STATE: text, _CHECKSUM: _checksum(text, whole)}))
 
     def read(self) -> dict[str, Any] | None:
         """Return what was kept, with the arrays under "learner" and "best"; None if there is no file.
@@ -66,16 +67,15 @@ class Checkpoint:
             return None
         try:
             with safetensors.safe_open(self._path, framework="numpy") as file:
-                content = (file.metadata() or {}).get(_STATE)
+                notes = file.metadata() or {}
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
         except (safetensors.SafetensorError, OSError, ValueError) as error:
             raise self._unreadable(error) from None
-        if content is None:
-            raise ModelError(f"{self._path} is not a checkpoint of treetune; give another name")
-        try:
-            state: dict[str, Any] = dict(json.loads(content))
-        except (ValueError, TypeError) as error:
-            raise self._unreadable(error) from None
+        if _STATE not in notes:
+            raise ModelError(f"{self._path} is not a checkpoint of this version of treetune; give another name")
+        if notes.get(_CHECKSUM) != _checksum(notes[_STATE], tensors):
+            raise self._unreadable("its checksum does not match, it is damaged")
+        state: dict[str, Any] = json.loads(notes[_STATE])
         if state.pop("told", None) != self._told:
             raise ConfigError(
                 f"the checkpoint {self._path} is of a training with other data or options; "
@@ -85,8 +85,20 @@ class Checkpoint:
         state["best"] = None if state["best"] is None else (state["best"], _part(tensors, _BEST))
         return state
 
-    def _unreadable(self, error: Exception) -> ModelError:
+    def _unreadable(self, error: Exception | str) -> ModelError:
         return ModelError(f"cannot read the checkpoint {self._path}: {error}; remove it to start from the beginning")
+
+
+def _checksum(text: str, tensors: Tensors) -> str:
+    digest = hashlib.sha256(text.encode())
+    _add(digest, tensors)
+    return digest.hexdigest()
+
+
+def _add(digest: hashlib._Hash, tensors: Tensors) -> None:
+    for name, array in sorted(tensors.items()):
+        digest.update(f"{name} {array.dtype} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).data)
 
 
 def _part(tensors: Tensors, prefix: str) -> Tensors:
@@ -97,8 +109,7 @@ def fingerprint(told: dict[str, Any], start: ModelState, objectives: Sequence[Ob
     """Return a text that is the same only for the same options, data, and model to start from."""
     config, tensors = start
     digest = hashlib.sha256(json.dumps([told, config], sort_keys=True).encode())
-    for name, array in sorted(tensors.items()):
-        digest.update(f"{name} {array.dtype} {array.shape}".encode() + array.tobytes())
+    _add(digest, tensors)
     for items in (*(objective.data for objective in objectives), *(objective.dev for objective in objectives), dev):
         digest.update(b"data")
         for item in items:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import time
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -45,6 +46,7 @@ def train(
     go_on: bool = False,
     checkpoint: str | Path | None = None,
     resume: bool = False,
+    warm: str | Path | None = None,
     **learning: Unpack[LearningOptions],
 ) -> Iterator[Progress]:
     """Train `model` and yield progress; consume it all, or the model stays as it was.
@@ -67,6 +69,9 @@ def train(
             done: remove it when the model has been saved.
         resume: Whether to go on from `checkpoint`, if it is there; the final model is the same as without the
             interruption.
+        warm: A file with the state before the first of `objectives` starts (after two epochs if there are none), for
+            trainings that differ only in what comes then: used if it is there, else written. The model is the same as
+            without it. Not for trainings with dev data.
         learning: How weights move: `learner`, `k`, `clip`, `update`, `cost_augmented`; see `LearningOptions`.
     """
     for name, value, least in (("epochs", epochs, 1), ("seed", seed, 0), ("threads", threads, 1)):
@@ -86,7 +91,7 @@ def train(
     training = _Training(
         model, learner, everything, schedule, dev,
         choose_by=choose_by or model.judge.usual, epochs=epochs, seed=seed, threads=threads, go_on=go_on,
-        checkpoint=checkpoint,
+        checkpoint=checkpoint, warm=warm,
     )  # fmt: skip
     return training.run(resume=resume)
 
@@ -133,6 +138,7 @@ class _Training:
         threads: int,
         go_on: bool,
         checkpoint: str | Path | None,
+        warm: str | Path | None,
     ) -> None:
         self._model = model
         self._learner = learner
@@ -144,6 +150,8 @@ class _Training:
         self._starts = _starts(objectives, epochs=epochs, go_on=go_on)
         self._streams = self._make_streams(objectives, seed)
         self._rounds = 0
+        self._rounds_by_epoch: list[int] = []
+        self._asked = 0
         self._settings = learner.settings()
         if len(objectives) > 1 or not objectives[0].is_intrinsic:
             self._settings["objectives"] = [
@@ -153,11 +161,20 @@ class _Training:
         self._best: Model[Any] | None = None
         self._best_value = -float("inf")
         self._best_epoch = 0
-        self._checkpoint: Checkpoint | None = None
+        self._checkpoint = self._warm = None
+        start = self._with(learner.snapshot()).state() if checkpoint is not None or warm is not None else ({}, {})
+        told: dict[str, Any] = {"seed": seed, "go_on": go_on}
         if checkpoint is not None:
-            told = {"settings": self._settings, "epochs": epochs, "seed": seed, "choose_by": choose_by, "go_on": go_on}
-            start = self._with(learner.snapshot()).state()
+            told |= {"settings": self._settings, "epochs": epochs, "choose_by": choose_by}
             self._checkpoint = Checkpoint(checkpoint, fingerprint(told, start, objectives, dev))
+        self._warm_epochs = min(self._starts[1:], default=USUAL_START) - 1
+        if warm is not None:
+            if dev or any(objective.dev for objective in objectives):
+                raise ConfigError("a warm start takes no account of dev data; train without dev, or without warm")
+            if not 0 < self._warm_epochs < epochs:
+                raise ConfigError("a warm start needs an epoch before objectives start, and one after it")
+            told |= {"settings": learner.settings(), "warm": self._warm_epochs}
+            self._warm = Checkpoint(warm, fingerprint(told, start, objectives[:1], ()))
 
     def _make_streams(self, objectives: Sequence[Objective], seed: int) -> list[Stream]:
         streams, first = [], 0
@@ -178,7 +195,10 @@ class _Training:
 
     def _epochs_left(self, *, resume: bool) -> Iterator[Progress]:
         done = 0
-        if resume and self._checkpoint is not None and (state := self._checkpoint.read()) is not None:
+        state = self._checkpoint.read() if resume and self._checkpoint is not None else None
+        if state is None and self._warm is not None:
+            state = self._warm.read()
+        if state is not None:
             done = self._restore(state)
             yield self._resumed(done)
         for epoch in range(done + 1, self._epochs + 1):
@@ -187,8 +207,11 @@ class _Training:
                 yield last
             assert last is not None
             end = self._judge(last)
+            self._rounds_by_epoch.append(self._rounds)
             if self._checkpoint is not None:
-                self._save(epoch)
+                self._save(self._checkpoint, epoch)
+            if self._warm is not None and epoch == self._warm_epochs:
+                self._save(self._warm, epoch)
             if epoch == self._epochs:
                 self._finish()
             yield end
@@ -201,12 +224,15 @@ class _Training:
         for stream in self._streams:
             stream.start_epoch()
         main = self._streams[0]
-        active = [number for number, start in enumerate(self._starts) if epoch >= start]
+        active = self._active(epoch)
         started = time.process_time()
         while main.seen < len(main):
             for number, steps in self._turns(active, len(main) - main.seen):
                 self._streams[number].take(steps)
             yield self._report(epoch, time.process_time() - started)
+
+    def _active(self, epoch: int) -> list[int]:
+        return [number for number, start in enumerate(self._starts) if epoch >= start]
 
     def _turns(self, active: Sequence[int], left: int) -> list[tuple[int, int]]:
         """Plan rounds until the next report, or until the first objective has taken all that is `left` for it.
@@ -239,6 +265,7 @@ class _Training:
         if steps < 0:
             name = self._streams[number].objective.name
             raise ConfigError(f"the schedule gives {name!r} {steps} steps in round {self._rounds}, expected 0 or more")
+        self._asked = zlib.crc32(f"{number} {steps};".encode(), self._asked)
         return steps
 
     def _report(self, epoch: int, seconds: float) -> Progress:
@@ -291,26 +318,42 @@ class _Training:
         else:
             self._model.adopt(self._best)
 
-    def _save(self, epoch: int) -> None:
-        assert self._checkpoint is not None
+    def _save(self, file: Checkpoint, epoch: int) -> None:
         state = {
             "epoch": epoch,
-            "rounds": self._rounds,
+            "rounds_by_epoch": self._rounds_by_epoch,
+            "asked": self._asked,
             "streams": [stream.state() for stream in self._streams],
             "best_epoch": self._best_epoch,
             "best_value": self._best_value,
         }
-        self._checkpoint.write(state, self._learner.tensors(), None if self._best is None else self._best.state())
+        file.write(state, self._learner.tensors(), None if self._best is None else self._best.state())
 
     def _restore(self, state: dict[str, Any]) -> int:
-        self._rounds = state["rounds"]
-        for stream, place in zip(self._streams, state["streams"], strict=True):
+        self._ask_again(state)
+        # A warm start knows nothing of objectives that were yet to start.
+        for stream, place in zip(self._streams, state["streams"], strict=False):
             stream.restore(place)
         self._learner.restore(state["learner"])
         if state["best"] is not None:
             self._best = type(self._model).from_state(*state["best"])
             self._best_value, self._best_epoch = state["best_value"], state["best_epoch"]
         return int(state["epoch"])
+
+    def _ask_again(self, state: dict[str, Any]) -> None:
+        """Ask the schedule for all rounds that were taken: so one with a memory goes on, and another one is noticed."""
+        self._rounds_by_epoch = list(state["rounds_by_epoch"])
+        for epoch, end in enumerate(self._rounds_by_epoch, start=1):
+            active = self._active(epoch)
+            while self._rounds < end:
+                for number in active:
+                    self._steps(number)
+                self._rounds += 1
+        if self._asked != state["asked"]:
+            raise ConfigError(
+                "the checkpoint is of a training with another schedule; "
+                "resume with the same one, or remove it to start from the beginning"
+            )
 
     def _resumed(self, done: int) -> Progress:
         """Report on the best epoch so far, or on the last one if there was nothing to choose by."""

@@ -10,18 +10,24 @@ from treetune.losses.base import Loss
 from treetune.losses.function import Function, as_loss
 from treetune.losses.partial import PartialTree
 from treetune.losses.program import Program
+from treetune.losses.reordering import Reordering
 from treetune.losses.root import Root
 from treetune.losses.table import LOSSES, make_loss
+from treetune.losses.tags import EntityF1, EntityHamming, MainVerb
 from treetune.losses.weighted import Weighted
 
 __all__ = [
     "LOSSES",
     "ArcLength",
     "Attachment",
+    "EntityF1",
+    "EntityHamming",
     "Function",
     "Loss",
+    "MainVerb",
     "PartialTree",
     "Program",
+    "Reordering",
     "Root",
     "Weighted",
     "ZeroOne",

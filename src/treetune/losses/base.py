@@ -35,6 +35,8 @@ class Loss(ABC, Generic[Output, Reference]):
 
     name: ClassVar[str]
     """What experiment files call it."""
+    reference: str = "any"
+    """What it compares outputs with: ``"tree"``, ``"entities"``, a word ``"order"``, or ``"any"`` that the data has."""
 
     @abstractmethod
     def __call__(self, sentence: Sentence, output: Output, reference: Reference) -> float:

@@ -13,11 +13,27 @@ from treetune.losses.base import Loss
 from treetune.losses.function import Function
 from treetune.losses.partial import PartialTree
 from treetune.losses.program import Program
+from treetune.losses.reordering import Reordering
 from treetune.losses.root import Root
+from treetune.losses.tags import EntityF1, EntityHamming, MainVerb
 from treetune.losses.weighted import Weighted
 
 LOSSES: dict[str, type[Loss[Any, Any]]] = {
-    kind.name: kind for kind in (Attachment, Root, PartialTree, ArcLength, ZeroOne, Weighted, Function, Program)
+    kind.name: kind
+    for kind in (
+        Attachment,
+        Root,
+        PartialTree,
+        ArcLength,
+        ZeroOne,
+        Reordering,
+        MainVerb,
+        EntityHamming,
+        EntityF1,
+        Weighted,
+        Function,
+        Program,
+    )
 }
 
 

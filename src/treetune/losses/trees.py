@@ -20,6 +20,8 @@ class TreeLoss(Loss[Tree, Tree]):
     A subclass prices a list of trees in `tree_costs` and says in `check` what it needs to know of the reference.
     """
 
+    reference = "tree"
+
     def __call__(self, sentence: Sentence, output: Tree, reference: Tree) -> float:
         """Return the cost of one tree."""
         return self.costs(sentence, (output,), reference)[0]

@@ -31,6 +31,10 @@ class Weighted(Loss[Any, Any]):
         if not pairs:
             raise ConfigError("loss weighted needs at least one part, found none")
         self._parts = [(_as_weight(weight), as_loss(loss)) for weight, loss in pairs]
+        wanted = sorted({loss.reference for _, loss in self._parts} - {self.reference})
+        if len(wanted) > 1:
+            raise ConfigError(f"the parts of loss weighted must compare with the same, found {' and '.join(wanted)}")
+        self.reference = (*wanted, self.reference)[0]
 
     def __repr__(self) -> str:
         return f"Weighted({self._parts!r})"

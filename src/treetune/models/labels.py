@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,18 +12,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treetune.corpus.projectivity import deprojectivize, plain_label
-from treetune.corpus.sentence import UNKNOWN_HEAD, UNKNOWN_LABEL, Tree
+from treetune.corpus.sentence import UNKNOWN_HEAD, UNKNOWN_LABEL, Sentence, Tree
+from treetune.features.encoding import FIRST_ID, Encoder
 
 NO_LABEL = -1
+# The column of tags that decide which labels a word may bear.
+TAGS = "u"
+# A tag decides if it was seen so often, and if no more than this share of its words is to be expected with a label that
+# is new to it: by Good and Turing, as many as bear one that was seen once.
+MIN_TAGGED, MOST_NEW = 100, 0.01
+
+
+def _is_known(labels: Counter[int]) -> bool:
+    """Say whether the labels of a tag are well enough known."""
+    once = sum(count == 1 for count in labels.values())
+    return labels.total() >= MIN_TAGGED and once <= MOST_NEW * labels.total()
 
 
 @dataclass(frozen=True)
 class LabelTable:
-    """The labels of a treebank, and where each may stand: on the root's arc, on a word's arc, or both."""
+    """The labels of a treebank, and where each may stand: on the root's arc, on a word's arc, or both.
+
+    `by_tag` has, for some UPOS tags, the numbers of the labels that words of this tag bear under other words; a word of
+    another tag may bear any.
+    """
 
     names: tuple[str, ...]
     at_root: tuple[bool, ...]
     at_word: tuple[bool, ...]
+    by_tag: Mapping[str, frozenset[int]] = field(default_factory=dict)
 
     @classmethod
     def learn(cls, trees: Iterable[Tree]) -> LabelTable:
@@ -37,6 +55,26 @@ class LabelTable:
         names = tuple(sorted(at_root | at_word))
         return cls(names, tuple(name in at_root for name in names), tuple(name in at_word for name in names))
 
+    def learn_tags(self, sentences: Sequence[Sentence], trees: Sequence[Tree]) -> LabelTable:
+        """Return the table in which a tag bears only what it has borne in these trees, if that is well enough known."""
+        seen = self._seen(sentences, trees)
+        return replace(self, by_tag={tag: frozenset(seen[tag]) for tag in sorted(seen) if _is_known(seen[tag])})
+
+    def widen_tags(self, sentences: Sequence[Sentence], trees: Sequence[Tree]) -> LabelTable:
+        """Return the table in which tags may also bear what they bear in these trees."""
+        seen = self._seen(sentences, trees)
+        return replace(self, by_tag={tag: labels | seen.get(tag, {}).keys() for tag, labels in self.by_tag.items()})
+
+    def _seen(self, sentences: Sequence[Sentence], trees: Sequence[Tree]) -> dict[str, Counter[int]]:
+        """Count the labels of each tag under other words."""
+        ids = self.ids()
+        seen: dict[str, Counter[int]] = {}
+        for sentence, tree in zip(sentences, trees, strict=True):
+            for head, word, label in tree.arcs():
+                if head != 0:
+                    seen.setdefault(sentence.upos[word], Counter())[ids[label]] += 1
+        return seen
+
     def __len__(self) -> int:
         """Return the number of labels."""
         return len(self.names)
@@ -46,13 +84,29 @@ class LabelTable:
         """The labels that mark lifted arcs."""
         return frozenset(number for number, name in enumerate(self.names) if plain_label(name) != name)
 
-    def masks(self) -> NDArray[np.bool_]:
-        """Return two rows over labels: those the root's arc may bear, and those a word's arc may bear."""
-        return np.array([self.at_root, self.at_word], np.bool_)
+    def masks(self, encoder: Encoder) -> NDArray[np.bool_]:
+        """Return, over (from the root or a word, tag of the dependent, label), what an arc may bear; see `tags`.
+
+        The first tags stand for whatever has none, and may bear all: what is fixed beforehand can be looked up there.
+        The root's arc does not depend on tags: some word must be able to bear it.
+        """
+        tags = encoder.values.get(TAGS, []) if self.by_tag else []
+        masks = np.empty((2, FIRST_ID + len(tags), len(self)), np.bool_)
+        masks[0], masks[1] = self.at_root, self.at_word
+        for row, tag in enumerate(tags, start=FIRST_ID):
+            if tag in self.by_tag:
+                masks[1, row] = [label in self.by_tag[tag] for label in range(len(self))]
+        return masks
+
+    def tags(self, encoder: Encoder, columns: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the row of `masks` for every token of encoded sentences."""
+        if not self.by_tag or TAGS not in encoder.columns:
+            return np.zeros(columns.shape[1], np.int32)
+        return np.ascontiguousarray(columns[encoder.columns.index(TAGS)])
 
     def root_kinds(self) -> NDArray[np.bool_]:
         """Return two rows over labels: those only the root's arc bears, and those it never bears."""
-        at_root, at_word = self.masks()
+        at_root, at_word = np.array(self.at_root), np.array(self.at_word)
         return np.stack([at_root & ~at_word, ~at_root])
 
     def ids(self) -> dict[str, int]:
@@ -82,9 +136,12 @@ class LabelTable:
             "labels": list(self.names),
             "labels_at_root": list(self.at_root),
             "labels_at_word": list(self.at_word),
+            **({"labels_by_tag": {tag: sorted(labels) for tag, labels in self.by_tag.items()}} if self.by_tag else {}),
         }
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> LabelTable:
         """Rebuild a table from `state()`."""
-        return cls(tuple(state["labels"]), tuple(state["labels_at_root"]), tuple(state["labels_at_word"]))
+        # The first models were kept without a word on tags.
+        by_tag = {tag: frozenset(labels) for tag, labels in state.get("labels_by_tag", {}).items()}
+        return cls(tuple(state["labels"]), tuple(state["labels_at_root"]), tuple(state["labels_at_word"]), by_tag)

@@ -16,12 +16,24 @@ ALL_BITS = np.array([2**64 - 1], np.uint64)
 LOWER_BITS = np.array([2**32 - 1], np.uint64)
 
 
+def empty_filter(size: int) -> NDArray[np.uint64]:
+    """Return a filter for a table of `size` slots that nothing passes."""
+    return np.zeros(size // kernels.SLOTS_PER_WORD, np.uint64)
+
+
+def filter_of(keys: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:
+    """Return the filter of a table of `size` slots that holds these whole keys; 0 is none."""
+    bits = empty_filter(size)
+    kernels.fill_filter(keys, bits)
+    return bits
+
+
 class FlatLiveWeights:
     """Flat weights in training: they grow, and their average over all steps so far can be frozen."""
 
     def __init__(self) -> None:
         size = 1 << 16
-        self.store = FlatStore(np.zeros(size, np.uint64), np.zeros(size, np.float32), ALL_BITS)
+        self.store = FlatStore(np.zeros(size, np.uint64), np.zeros(size, np.float32), ALL_BITS, empty_filter(size))
         self.averages = FlatAverages(
             values=np.zeros(size, np.float32),
             counters=np.zeros(2, np.int64),
@@ -36,6 +48,7 @@ class FlatLiveWeights:
         live.grow(len(frozen))
         keys, weights = frozen.entries()
         kernels.place_entries(keys, weights, live.store.keys, live.store.values, ALL_BITS[0])
+        kernels.fill_filter(keys, live.store.filter)
         live.averages.counters[kernels.ENTRIES] = len(keys)
         return live
 
@@ -53,7 +66,7 @@ class FlatLiveWeights:
         """Become what `tensors` was taken from."""
         # Arrays of a file may be read-only.
         own = {name: array.copy() for name, array in tensors.items()}
-        self.store = FlatStore(own["keys"], own["values"], ALL_BITS)
+        self.store = FlatStore(own["keys"], own["values"], ALL_BITS, filter_of(own["keys"], len(own["keys"])))
         self.averages = FlatAverages(own["sums"], own["counters"], own["seen_once"])
 
     def __len__(self) -> int:
@@ -70,7 +83,7 @@ class FlatLiveWeights:
         keys = np.zeros(size, np.uint64)
         values = np.zeros(size, np.float32)
         kernels.place_entries(old.keys, old.values, keys, values, ALL_BITS[0])
-        self.store = FlatStore(keys, values, ALL_BITS)
+        self.store = FlatStore(keys, values, ALL_BITS, filter_of(old.keys, size))
         # The same keys in the same order fall on the same places.
         averages = np.zeros(size, np.float32)
         kernels.place_entries(old.keys, sums, np.zeros(size, np.uint64), averages, ALL_BITS[0])
@@ -126,7 +139,7 @@ class FlatFrozenWeights:
         size = table_size(len(self._keys), kernels.FULLEST)
         keys, values = np.zeros(size, np.uint32), np.zeros(size, np.int16)
         kernels.place_entries(self._keys, self._weights, keys, values, LOWER_BITS[0])
-        return FlatStore(keys, values, LOWER_BITS)
+        return FlatStore(keys, values, LOWER_BITS, filter_of(self._keys, size))
 
     def share(self) -> FlatFrozenWeights:
         """Return the same weights with nothing built yet: what is built for them goes when they go."""

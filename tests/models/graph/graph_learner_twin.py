@@ -81,9 +81,11 @@ class Lesson:
                 sums[label] += self.twin.rows.weights.get((feature >> 28, label), np.float32(0))
         return sums
 
-    def _best_label(self, sums: Sequence[np.float32], head: int) -> tuple[int, np.float32]:
-        allowed = self.table.at_word if head else self.table.at_root
-        best = max((label for label in range(len(sums)) if allowed[label]), key=lambda label: (sums[label], -label))
+    def _best_label(self, sums: Sequence[np.float32], head: int, word: int) -> tuple[int, np.float32]:
+        allowed = {label for label, may in enumerate(self.table.at_word if head else self.table.at_root) if may}
+        if head:
+            allowed &= self.table.by_tag.get(self.features.sentence.upos[word], allowed)
+        best = max(allowed, key=lambda label: (sums[label], -label))
         return best, sums[best]
 
     def _arc_scores(self) -> Scores:
@@ -110,7 +112,7 @@ class Lesson:
         if is_gold:
             right = sums[self.gold_labels[dependent]]
             sums[self.gold_labels[dependent]] -= np.float32(self.cost)
-        label, score = self._best_label(sums, head)
+        label, score = self._best_label(sums, head, dependent)
         self.best_labels[head, dependent] = label
         if is_gold:
             score += np.float32(self.cost)
@@ -241,7 +243,7 @@ class Lesson:
             sums = self._sum_labels(features)
             right = self.gold_labels[word]
             right_score, sums[right] = sums[right], np.float32(-np.inf)
-            wrong, score = self._best_label(sums, self.gold[word])
+            wrong, score = self._best_label(sums, self.gold[word], word)
             if score == -np.inf:
                 continue
             missing = float(score) - float(right_score)

@@ -36,6 +36,8 @@ FEW_LABELS = LabelTable(("both", "dep", "root"), (True, False, True), (True, Tru
 MANY_LABELS = LabelTable(
     (*"abcdefghijklmnopqr", "root"), (False,) * 17 + (True, True), (True,) * 18 + (False,)
 )  # so many that rows can be dense
+# Words of the other tags may bear all.
+TAGGED_LABELS = replace(MANY_LABELS, by_tag={"NOUN": frozenset({0, 3}), "ADP": frozenset({1})})
 
 
 def random_heads(draw: random.Random, n: int, *, projective: bool) -> tuple[int, ...]:
@@ -131,7 +133,11 @@ class SentenceTwin:
     def label_scores(self, head: int, dependent: int, heads: Sequence[int] | None = None) -> dict[int, float]:
         """The scores of the labels that may stand on an arc."""
         features = self.features.label_features(head, dependent, heads)
-        masks = self.twin.labels.at_word if head else self.twin.labels.at_root
+        table = self.twin.labels
+        masks = table.at_word if head else table.at_root
+        if head:
+            borne = table.by_tag.get(self.features.sentence.upos[dependent], range(len(table)))
+            masks = tuple(may and label in borne for label, may in enumerate(masks))
         return {
             label: sum(self.twin.rows.get((feature >> 28, label), 0) for feature in features) / LABEL_SCALE
             for label in range(len(masks))

@@ -14,9 +14,11 @@ from graph_samples import TEMPLATES, random_treebank
 from graph_twins import all_trees
 
 from treetune.corpus.sentence import Example, Sentence, Tree
+from treetune.models import labels as table
 from treetune.models.graph.learner import GraphLearner
 from treetune.models.graph.parser import GraphParser
 from treetune.weights._flat_kernels import FlatStore
+from treetune.weights.flat import empty_filter
 
 INF = float("inf")
 
@@ -81,6 +83,20 @@ def smallest_lead(parser: GraphParser, treebank: Sequence[Example]) -> float:
             if loss:
                 worst = min(worst, gold_score - candidate.score - loss)
     return worst
+
+
+@pytest.mark.parametrize("labels", ["joint", "second-stage"])
+def test_learning_with_labels_by_tag_is_that_of_the_twin(labels: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table, "MIN_TAGGED", 1)
+    monkeypatch.setattr(table, "MOST_NEW", 1.0)
+    treebank = random_treebank(4, count=8, labels="abcdefgh")
+    parser = make_parser(labels=labels)
+    learner = make_learner(parser, treebank)
+    assert any(len(borne) < 8 for borne in learner.grammar.labels.by_tag.values())
+    twin = TwinLearner(learner, parser.config, treebank)
+    for _ in range(2):
+        assert learner.learn(np.arange(8)) == twin.learn(range(8)) > 0
+        check_equal(learner, twin)
 
 
 @pytest.mark.parametrize("labels", ["joint", "second-stage"])
@@ -186,7 +202,8 @@ def test_tables_that_grow_while_learning_change_nothing() -> None:
         parser = GraphParser(features="default", min_count=1)
         learner = make_learner(parser, treebank, learner="perceptron")
         values = np.zeros(size, np.float32)
-        learner.arcs.store = FlatStore(np.zeros(size, np.uint64), values, learner.arcs.store.mask)
+        keys = np.zeros(size, np.uint64)
+        learner.arcs.store = FlatStore(keys, values, learner.arcs.store.mask, empty_filter(size))
         learner.arcs.averages = learner.arcs.averages._replace(values=np.zeros_like(values))
         for _ in range(4):
             learner.learn(np.arange(40))

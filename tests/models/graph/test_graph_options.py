@@ -35,7 +35,8 @@ def parser() -> GraphParser:
             "unknown decoder 'projectiv'; known: non-projective, projective (did you mean 'projective'?)",
         ),
         ({"labels": "later"}, "unknown way to label 'later'; known: joint, second-stage"),
-        ({"features": "hall2012"}, "unknown feature set 'hall2012'; known: default, hall2011, mcdonald2005 "
+        ({"features": "hall2012"}, "unknown feature set 'hall2012'; known: clusters, "
+         "clusters-only, default, hall2011, mcdonald2005 "
          "(did you mean 'hall2011'?)"),
         ({"inputs": ("lemma",)}, "unknown input column 'lemma'; known: feats, upos, xpos"),
         ({"min_count": 0}, "min_count must be at least 1, found 0"),

@@ -12,6 +12,7 @@ import pytest
 from graph_samples import (
     FEW_LABELS,
     MANY_LABELS,
+    TAGGED_LABELS,
     SentenceTwin,
     Twin,
     random_heads,
@@ -39,11 +40,19 @@ def sample_sentences(*, guided: bool = False, longest: int = 4) -> list[Sentence
 
 @cache
 def twin_of(
-    order: int, decoder: str, labels: str, seed: int, *, guided: bool = False, many: bool = False, longest: int = 4
+    order: int,
+    decoder: str,
+    labels: str,
+    seed: int,
+    *,
+    guided: bool = False,
+    many: bool = False,
+    tagged: bool = False,
+    longest: int = 4,
 ) -> Twin:
     # Weights for all, words and tags from the first ones only.
     sentences = sample_sentences(guided=guided, longest=longest)
-    table = MANY_LABELS if many else FEW_LABELS
+    table = TAGGED_LABELS if tagged else MANY_LABELS if many else FEW_LABELS
     return random_twin(sentences[:-4], seed=seed, labels=table, order=order, decoder=decoder, way=labels)
 
 
@@ -114,6 +123,31 @@ def test_predictions_are_the_best_of_all_trees(order: int, decoder: str, labels:
             if labels == "second-stage":
                 check_second_stage(of, tree)
     assert (better_than_projective > 5) is (decoder == "non-projective")
+
+
+@pytest.mark.parametrize("labels", ["joint", "second-stage"])
+def test_words_bear_what_their_tags_may_bear(labels: str) -> None:
+    twin, kept_away = twin_of(1, "projective", labels, 3, tagged=True), 0
+    loose = twin_of(1, "projective", labels, 3, many=True)
+    for sentence in [sentence for sentence in sample_sentences() if len(sentence)]:
+        of, tree = twin.of(sentence), twin.parser.predict(sentence)
+        assert of.score(tree) == best_score(of, "projective")
+        if labels == "second-stage":
+            check_second_stage(of, tree)
+        for candidate in twin.parser.k_best(sentence, 5):
+            assert candidate.score == of.score(candidate.output)
+            heads, numbers = of.numbers(candidate.output)
+            for word in range(1, len(heads)):
+                assert heads[word] == 0 or numbers[word] in TAGGED_LABELS.by_tag.get(sentence.upos[word], numbers)
+        kept_away += tree.labels != loose.parser.predict(sentence).labels
+        # Whoever knows better is believed.
+        fixed = Tree((-1, *[-1] * len(sentence)), ("", *["c"] * len(sentence)))
+        if len(sentence) > 1:
+            fixed = Tree(fixed.heads, ("", "", *fixed.labels[2:]))
+            for candidate in twin.parser.k_best(sentence, 3, constraint=fixed):
+                assert candidate.output.labels[2:] == fixed.labels[2:]
+                assert candidate.score == of.score(candidate.output)
+    assert kept_away
 
 
 def changes(heads: tuple[int, ...]) -> list[tuple[int, ...]]:

@@ -248,10 +248,25 @@ def test_values_that_marks_see_through() -> None:
     assert compiled.atom_shift.tolist() == [kernels.LEFT_MARK]
 
 
+def test_templates_of_one_word_stand_behind_those_of_two() -> None:
+    lines = ["[arc]", "D.w A.dist", "A.dir", "H.w D.t", "H.w", "H-1.w D<.w", "D+1.t", "[label]", "H.w"]
+    compiled = compile_templates(parse_templates(lines, source="here"), ["w", "t", "u"])
+    assert compiled.alone.tolist() == [2, 4]
+    assert compiled.bounds.tolist() == [6, 7]
+    places = [
+        set(compiled.atom_place[first:last].tolist())
+        for first, last in zip(compiled.starts[:6], compiled.starts[1:7], strict=True)
+    ]
+    both, head, dependent = {kernels.HEAD, kernels.DEPENDENT}, {kernels.HEAD}, {kernels.DEPENDENT}
+    # The kind of an arc by itself goes with the head.
+    assert places == [both, both, set(), head, dependent, dependent]
+
+
 def test_a_feature_has_the_same_number_in_every_set() -> None:
     one = compile_templates(parse_templates(["[arc]", "H.w D.t"], source="one"), ["w", "t"])
     two = compile_templates(parse_templates(["[arc]", "D.w", "H.w D.t"], source="two"), ["t", "w"])
-    assert one.extra[0, 0] == two.extra[0, 1]
-    assert one.atom_seed.tolist() == two.atom_seed.tolist()[1:]
+    # Templates that look at both words come first.
+    assert one.extra[0, 0] == two.extra[0, 0]
+    assert one.atom_seed.tolist() == two.atom_seed.tolist()[:2]
     label = compile_templates(parse_templates(["[label]", "H.w D.t"], source="three"), ["w", "t"])
     assert label.extra[0, 0] != one.extra[0, 0]

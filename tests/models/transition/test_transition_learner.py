@@ -7,13 +7,14 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from transition_learner_twin import TwinLearner, check_equal, random_treebank
+from transition_learner_twin import TwinLearner, check_equal, drawn, random_treebank
 from transition_samples import TEMPLATES, all_trees
 from transition_twin import LEFT, GoldArcs, Rules, State
 from weights_twin import cells_of
 
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ConfigError, DataError
+from treetune.models import labels as table
 from treetune.models.gold import lift
 from treetune.models.transition import search
 from treetune.models.transition.learner import TransitionLearner, default_update
@@ -39,6 +40,29 @@ def test_learning_is_that_of_the_twin(update: str, beam: int, memo_from: int, mo
         order = draw.sample(range(25), 25)
         assert learner.learn(np.array(order)) == twin.learn(order) > 0
         check_equal(learner, twin)
+
+
+@pytest.mark.parametrize(("beam", "learner"), [(1, "perceptron"), (4, "perceptron"), (4, "mira")])
+def test_learning_with_labels_by_tag_is_that_of_the_twin(
+    beam: int, learner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table, "MIN_TAGGED", 1)
+    monkeypatch.setattr(table, "MOST_NEW", 1.0)
+    treebank = random_treebank(beam, count=12, labels="abcdefgh")
+    parser = TransitionParser(beam=beam, features=TEMPLATES, min_count=1)
+    learns = TransitionLearner(parser, treebank, learner=learner, seed=5)
+    assert any(len(borne) < 8 for borne in learns.grammar.labels.by_tag.values())
+    twin = TwinLearner(learns, treebank)
+    for _ in range(2):
+        assert learns.learn(np.arange(12)) == twin.learn(range(12)) > 0
+        check_equal(learns, twin)
+
+
+def test_no_two_steps_draw_the_same() -> None:
+    """Neither of one turn of many sentences nor of many turns of one, which objectives that alternate make."""
+    for turns in ([(1, place) for place in range(40)], [(turn, 0) for turn in range(40)]):
+        draws = [drawn(5, passes, place, step) for passes, place in turns for step in range(40)]
+        assert len(set(draws)) == len(draws)
 
 
 def test_rows_that_become_dense_while_learning_change_nothing() -> None:

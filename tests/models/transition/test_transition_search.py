@@ -11,6 +11,7 @@ from transition_samples import (
     FEW_LABELS,
     MANY_LABELS,
     SCALE,
+    TAGGED_LABELS,
     TEMPLATES,
     Twin,
     all_trees,
@@ -26,7 +27,7 @@ from treetune.models.base import Candidate
 from treetune.models.labels import LabelTable
 from treetune.models.transition import search
 
-LABELS = {"few": FEW_LABELS, "many": MANY_LABELS}
+LABELS = {"few": FEW_LABELS, "many": MANY_LABELS, "by tag": TAGGED_LABELS}
 
 
 def random_sentences(seed: int, *, count: int = 8, longest: int = 7) -> list[Sentence]:
@@ -40,7 +41,7 @@ def make(seed: int, labels: LabelTable, *, features: str = TEMPLATES) -> tuple[T
 
 
 def twin_candidates(twin: Twin, sentence: Sentence, beam: int) -> list[Candidate[Tree]]:
-    items = beam_search(twin.rules(len(sentence)), twin.scorer(sentence), beam)
+    items = beam_search(twin.rules_of(sentence), twin.scorer(sentence), beam)
     return [Candidate(twin.tree(item.state), item.score / SCALE, item.actions) for item in items]
 
 

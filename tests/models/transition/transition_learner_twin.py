@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from transition_samples import all_trees, columns_of, random_sentence, templates_of
+from transition_samples import all_trees, by_word, columns_of, random_sentence, templates_of
 from transition_twin import GoldArcs, Item, Rules, Scorer, State, mix, state_features, violation
 
 from treetune.corpus.sentence import Example, Sentence, Tree
@@ -38,6 +38,12 @@ def random_treebank(seed: int, *, count: int, longest: int = 5, labels: str = "d
     return examples
 
 
+def drawn(seed: int, passes: int, place: int, step: int) -> int:
+    """What greedy learning draws at one step of one sentence."""
+    start = mix((mix((seed << 20) + passes) + place) % 2**64)
+    return mix((start + step) % 2**64)
+
+
 class TwinLearner:
     """Learns sentence by sentence, from the same examples as a learner, by the same options."""
 
@@ -65,7 +71,8 @@ class TwinLearner:
         return updated
 
     def _rules(self, sentence: Sentence) -> Rules:
-        return Rules(len(sentence), self.grammar.labels.at_root, self.grammar.labels.at_word)
+        labels = self.grammar.labels
+        return Rules(len(sentence), labels.at_root, labels.at_word, by_word=by_word(labels, sentence))
 
     def _gold(self, example: Example) -> GoldArcs:
         ids = self.grammar.labels.ids()
@@ -159,7 +166,7 @@ class TwinLearner:
                     changes += [(feature, rival, -size) for feature in features]
             action = predicted
             if predicted in worse:
-                draw = mix(((self.learner.seed << 20) + self.passes + place * 65537 + step) % 2**64)
+                draw = drawn(self.learner.seed, self.passes, place, step)
                 if (draw >> 11) / 2**53 >= self.learner.explore:
                     action = oracle
             state = state.after(action)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,12 @@ FEW_LABELS = LabelTable(("both", "dep", "root"), (True, False, True), (True, Tru
 MANY_LABELS = LabelTable(
     (*"abcdefghi", "root"), (False,) * 8 + (True, True), (True,) * 9 + (False,)
 )  # more than 16 transitions, so that rows can be dense
+# Words of the third tag may bear all.
+TAGGED_LABELS = replace(MANY_LABELS, by_tag={"X": frozenset({0, 3}), "Y": frozenset({1})})
+
+
+def by_word(labels: LabelTable, sentence: Sentence) -> list[Collection[int]]:
+    return [labels.by_tag.get(tag, range(len(labels))) for tag in sentence.upos[1:]]
 
 
 def random_sentence(draw: random.Random, length: int) -> Sentence:
@@ -62,6 +68,9 @@ class Twin:
 
     def features(self, sentence: Sentence, state: State) -> list[int]:
         return state_features(state, templates_of(self.parser.grammar), columns_of(self.parser.grammar, sentence))
+
+    def rules_of(self, sentence: Sentence) -> Rules:
+        return replace(self.rules(len(sentence)), by_word=by_word(self.labels, sentence))
 
     def rules(self, length: int, constraint: Tree | None = None) -> Rules:
         if constraint is None:

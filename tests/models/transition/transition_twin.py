@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -97,6 +97,7 @@ class Rules:
     at_word: Sequence[bool]
     fixed_heads: Sequence[int] = ()  # of words 1 to n: -1 unknown, 0 root
     fixed_labels: Sequence[int] = ()
+    by_word: Sequence[Collection[int]] = ()  # the labels that words 1 to n may bear under other words
     _memo: dict[tuple[tuple[tuple[int, bool], ...], int], bool] = field(default_factory=dict)
 
     @property
@@ -118,7 +119,8 @@ class Rules:
         if fixed_head != -1 and fixed_head != (0 if is_root else head):
             return []
         if label == -1:
-            return [label for label in range(self.n_labels) if allowed[label]]
+            by_word = range(self.n_labels) if is_root or not self.by_word else self.by_word[word - 1]
+            return [label for label in range(self.n_labels) if allowed[label] and label in by_word]
         if fixed_head > 0 or allowed[label]:
             return [label]
         return []

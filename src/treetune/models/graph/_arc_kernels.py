@@ -48,7 +48,8 @@ class Templates(NamedTuple):
     """Templates as arrays.
 
     Template t has the atoms starts[t]..starts[t + 1]. `extra[kind, t]` holds its seed and what it makes of the
-    kind of arc. Templates below `bounds[0]` are of arcs, below `bounds[1]` of labels; group g of triples is
+    kind of arc. Templates below `bounds[0]` are of arcs, below `bounds[1]` of labels. Of those of arcs, the ones from
+    `alone[0]` on look at the head alone, those from `alone[1]` on at the dependent alone. Group g of triples is
     group_first[g]..group_last[g], of the kind group_kind[g]. `transparent` says which values of the column
     `coarse_column[0]` (coarse tags; -1 if there is none) a search for marks sees through.
     """
@@ -60,6 +61,7 @@ class Templates(NamedTuple):
     atom_seed: NDArray[np.uint64]
     extra: NDArray[np.uint64]
     bounds: NDArray[np.int64]
+    alone: NDArray[np.int64]
     group_first: NDArray[np.int64]
     group_last: NDArray[np.int64]
     group_kind: NDArray[np.int64]
@@ -70,8 +72,10 @@ class Templates(NamedTuple):
 class Space(NamedTuple):
     """Working memory for one sentence; `siblings` is empty where a model needs none.
 
-    `classes` and `members` say of the three words of a triple which class each token has, and one token of each
-    class; `family` is what the second stage looks at: nearest sibling, first and last child. `pair_*` and
+    `words` is what a head (first half) and a dependent score by themselves, by token and kind of arc. `classes` and
+    `members` say of the three words of a triple which class each token has, and one token of each class; `met`,
+    `reach` and `running` are of these classes (see `add_between`). `batch_*` are look-ups that wait for others.
+    `family` is what the second stage looks at: nearest sibling, first and last child. `pair_*` and
     `gold_*` hold the features of one arc with their outputs, `steps` those of factored MIRA.
     """
 
@@ -79,6 +83,7 @@ class Space(NamedTuple):
     marks: NDArray[np.int32]
     features: NDArray[np.uint64]
     places: NDArray[np.int64]
+    words: NDArray[np.float64]
     scores: NDArray[np.float64]
     siblings: NDArray[np.float64]
     best_labels: NDArray[np.int32]
@@ -88,6 +93,12 @@ class Space(NamedTuple):
     classes: NDArray[np.int32]
     members: NDArray[np.int32]
     seen: NDArray[np.int32]
+    met: NDArray[np.int32]
+    reach: NDArray[np.int32]
+    running: NDArray[np.float64]
+    batch_features: NDArray[np.uint64]
+    batch_targets: NDArray[np.int64]
+    batch_places: NDArray[np.int64]
     family: NDArray[np.int32]
     heads: NDArray[np.int32]
     labels: NDArray[np.int32]
@@ -197,20 +208,57 @@ def triple_features(templates, parts, head, dependent, third, kind, first, last,
         )
 
 
+@inner
+def ask_for_word(templates, parts, place, token, kind, first, last, target, space, count):  # type: ignore[no-untyped-def]
+    """Append the features of templates [first, last), which look at one word, to a batch; return its new size."""
+    for i in range(last - first):
+        space.batch_features[count + i] = parts[place, token, first + i] + templates.extra[kind, first + i]
+        space.batch_targets[count + i] = np.int64(target)
+    return count + last - first
+
+
+@lean_part
+def score_words(templates, store, guide, n, head, space):  # type: ignore[no-untyped-def]
+    """Make known what each word of the arcs of a head scores by itself in that kind of arc."""
+    size, kinds = np.uint64(n + 1), np.uint64(KINDS)
+    middle, split, last = np.uint64(templates.alone[0]), np.uint64(templates.alone[1]), np.uint64(templates.bounds[0])
+    words = space.words
+    count = np.uint64(0)
+    for dependent in range(np.uint64(1), size):
+        kind = arc_kind(guide, head, dependent)
+        as_head, as_dependent = head * kinds + kind, (size + dependent) * kinds + kind
+        if words[as_head] != words[as_head]:
+            words[as_head] = 0.0
+            count = ask_for_word(
+                templates, space.parts, np.uint64(HEAD), head, kind, middle, split, as_head, space, count
+            )  # fmt: skip
+        if words[as_dependent] != words[as_dependent]:
+            words[as_dependent] = 0.0
+            count = ask_for_word(
+                templates, space.parts, np.uint64(DEPENDENT), dependent, kind, split, last, as_dependent, space, count
+            )  # fmt: skip
+    flat.sum_for_targets(store, space.batch_features, space.batch_targets, space.batch_places, count, words)
+
+
 @lean_part
 def score_arcs(templates, store, guide, n, space):  # type: ignore[no-untyped-def]
     """Write the scores of all arcs by the templates of arcs alone."""
-    size = np.uint64(n + 1)
+    size, kinds = np.uint64(n + 1), np.uint64(KINDS)
     zero = np.uint64(0)
-    last = np.uint64(templates.bounds[0])
+    last = np.uint64(templates.alone[0])
+    for i in range(np.uint64(2) * size * kinds):
+        space.words[i] = np.nan
     for head in range(size):
+        score_words(templates, store, guide, n, head, space)
         for dependent in range(np.uint64(1), size):
             if head == dependent:
                 space.scores[head * size + dependent] = -np.inf
                 continue
             kind = arc_kind(guide, head, dependent)
             pair_features(templates, space.parts, head, dependent, kind, zero, last, space.features)
-            space.scores[head * size + dependent] = flat.sum_weights(store, space.features, space.places, last)
+            score = flat.sum_weights(store, space.features, space.places, last)
+            score += space.words[head * kinds + kind] + space.words[(size + dependent) * kinds + kind]
+            space.scores[head * size + dependent] = score
         space.scores[head * size] = -np.inf
 
 
@@ -278,44 +326,102 @@ def classify_all(templates, space, n, first, last):  # type: ignore[no-untyped-d
     return heads, dependents, thirds
 
 
+@inner
+def find_reach(n, direction, space):  # type: ignore[no-untyped-def]
+    """Write for every class of dependents how far in a direction its words go."""
+    for step in range(np.uint64(1), np.uint64(n + 1)):
+        word = step if direction == np.uint64(1) else np.uint64(n + 1) - step
+        space.reach[space.classes[DEPENDENT, word]] = np.int32(word)
+
+
+@inner
+def ask_for_row(templates, space, head, third, kind, dependents, first, last, row, count):  # type: ignore[no-untyped-def]
+    """Append the features of a head and a third word with every class of dependents that has words beyond it.
+
+    Their sums are to go from `memo[row]` on. Return the new number of features.
+    """
+    many = last - first
+    for c in range(dependents):
+        space.memo[row + c] = np.float32(0)
+        far = np.int64(space.reach[c])
+        if (far > np.int64(third)) if kind == np.uint64(RIGHTWARD) else (far < np.int64(third)):
+            dependent = np.uint64(space.members[DEPENDENT, c])
+            for i in range(many):
+                t = first + i
+                space.batch_features[count + i] = (
+                    space.parts[HEAD, head, t] + space.parts[DEPENDENT, dependent, t] + space.parts[THIRD, third, t]
+                    + templates.extra[kind, t]
+                )  # fmt: skip
+                space.batch_targets[count + i] = np.int64(row + c)
+            count += many
+    return count
+
+
+@lean_part
+def fill_rows(templates, store, space, n, head, kind, dependents, first, last, line):  # type: ignore[no-untyped-def]
+    """Make the rows of a head and every class of words on one side of it known, many at a time."""
+    one = np.uint64(1)
+    width = dependents + one
+    steps = np.int64(n) - np.int64(head) if kind == np.uint64(RIGHTWARD) else np.int64(head) - 1
+    room = np.uint64(space.batch_features.shape[0]) - dependents * (last - first)
+    count = np.uint64(0)
+    # Nothing is beyond the last word.
+    for step in range(1, steps):
+        third = np.uint64(np.int64(head) + step if kind == np.uint64(RIGHTWARD) else np.int64(head) - step)
+        row = (line + np.uint64(space.classes[THIRD, third])) * width
+        if space.memo[row] != space.memo[row]:
+            space.memo[row] = np.float32(0)
+            count = ask_for_row(templates, space, head, third, kind, dependents, first, last, row + one, count)
+            if count > room:
+                flat.sum_for_targets(
+                    store, space.batch_features, space.batch_targets, space.batch_places, count, space.memo
+                )  # fmt: skip
+                count = np.uint64(0)
+    flat.sum_for_targets(store, space.batch_features, space.batch_targets, space.batch_places, count, space.memo)
+
+
 @lean_part
 def add_between(templates, store, n, space):  # type: ignore[no-untyped-def]
-    """Add to all arcs the scores of the words between: every different class of words counts once."""
+    """Add to all arcs the scores of the words between: every different class of words counts once.
+
+    A head is left step by step. With every new class of words on the way, what it is worth to each class of
+    dependents is added to running sums. These rows are remembered under the classes of head and word between, if
+    there is room; heads with the most words beyond them come first, so that the first of a class needs the most.
+    """
     size = np.uint64(n + 1)
-    one = np.uint64(1)
+    zero, one = np.uint64(0), np.uint64(1)
     for group in range(np.uint64(templates.group_first.shape[0])):
         if templates.group_kind[group] != BETWEEN:
             continue
         first, last = np.uint64(templates.group_first[group]), np.uint64(templates.group_last[group])
         heads, dependents, thirds = classify_all(templates, space, n, first, last)
-        remembers = open_memo(space, np.uint64(2) * heads * dependents * thirds)
-        for head in range(size):
-            for direction in range(np.uint64(2)):
-                kind = np.uint64(LEFTWARD) + direction
-                steps = np.int64(head) - 1 if direction == np.uint64(0) else np.int64(n) - np.int64(head)
-                found = np.uint64(0)
-                row = (direction * heads + np.uint64(space.classes[HEAD, head])) * dependents
+        width = dependents + one
+        remembers = heads * thirds * width <= np.uint64(space.memo.shape[0])
+        for direction in range(np.uint64(2)):
+            kind = np.uint64(LEFTWARD) + direction
+            find_reach(n, direction, space)
+            for i in range(heads * thirds if remembers else zero):
+                space.memo[i * width] = NOT_KNOWN
+            for c in range(thirds):
+                space.met[c] = np.int32(-1)
+            for turn in range(size):
+                head = turn if direction == one else np.uint64(n) - turn
+                steps = np.int64(n) - np.int64(head) if direction == one else np.int64(head) - 1
+                line = np.uint64(space.classes[HEAD, head]) * thirds if remembers else zero
+                for i in range(zero if remembers else thirds):
+                    space.memo[i * width] = NOT_KNOWN
+                fill_rows(templates, store, space, n, head, kind, dependents, first, last, line)
+                for c in range(dependents):
+                    space.running[c] = 0.0
                 for step in range(1, steps + 1):
                     dependent = np.uint64(np.int64(head) + step if direction == one else np.int64(head) - step)
-                    if step > 1:
-                        middle = dependent - one if direction == one else dependent + one
-                        middle_class = space.classes[THIRD, middle]
-                        known = False
-                        for i in range(found):
-                            known |= space.seen[i] == middle_class
-                        if not known:
-                            space.seen[found] = middle_class
-                            found += one
-                    total = 0.0
-                    at = (row + np.uint64(space.classes[DEPENDENT, dependent])) * thirds
-                    for i in range(found):
-                        third_class = np.uint64(space.seen[i])
-                        third = np.uint64(space.members[THIRD, third_class])
-                        total += recalled_score(
-                            templates, store, space, head, dependent, third, kind, at + third_class, remembers,
-                            first, last,
-                        )  # fmt: skip
-                    space.scores[head * size + dependent] += total
+                    space.scores[head * size + dependent] += space.running[space.classes[DEPENDENT, dependent]]
+                    third_class = np.uint64(space.classes[THIRD, dependent])
+                    if step < steps and space.met[third_class] != np.int32(head):
+                        space.met[third_class] = np.int32(head)
+                        row = (line + third_class) * width + one
+                        for c in range(dependents):
+                            space.running[c] += np.float64(space.memo[row + c])
 
 
 @lean_part
@@ -388,19 +494,19 @@ def sum_labels(store, features, count, places, sums):  # type: ignore[no-untyped
 
 
 @inner
-def best_label(sums, allowed, masks, fixed):  # type: ignore[no-untyped-def]
-    """Return the best label that `masks[allowed]` lets through, or the fixed one, and its sum."""
+def best_label(sums, allowed, tag, masks, fixed):  # type: ignore[no-untyped-def]
+    """Return the best label that `masks[allowed, tag]` lets through, or the fixed one, and its sum."""
     if fixed >= 0:
         return np.int64(fixed), sums[np.uint64(fixed)]
     best, score = np.uint64(0), np.float32(-np.inf)
-    for label in range(np.uint64(masks.shape[1])):
-        if masks[allowed, label] and sums[label] > score:
+    for label in range(np.uint64(masks.shape[2])):
+        if masks[allowed, tag, label] and sums[label] > score:
             best, score = np.uint64(label), sums[label]
     return np.int64(best), score
 
 
 @lean_part
-def add_labels(templates, store, units, guide, n, masks, fixed_labels, has_gold, cost, space):  # type: ignore[no-untyped-def]
+def add_labels(templates, store, units, guide, n, masks, tags, fixed_labels, has_gold, cost, space):  # type: ignore[no-untyped-def]
     """Add to every arc the score of its best label, which is written to `best_labels`.
 
     If the right tree is known (`has_gold`), every label of a wrong arc and every wrong label of a right one is
@@ -417,17 +523,18 @@ def add_labels(templates, store, units, guide, n, masks, fixed_labels, has_gold,
             pair_features(templates, space.parts, head, dependent, kind, first, last, space.features)
             sum_labels(store, space.features, last - first, space.places, space.sums)
             at = head * size + dependent
+            tag = np.uint64(tags[dependent])
             fixed = np.int64(NO_LABEL) if fixed_labels.shape[0] == 0 else np.int64(fixed_labels[dependent])
             if has_gold and np.int64(space.gold_heads[dependent]) == np.int64(head):
                 right = np.uint64(space.gold_labels[dependent])
                 right_score = space.sums[right]
                 space.sums[right] -= np.float32(cost)
-                label, score = best_label(space.sums, allowed, masks, fixed)
+                label, score = best_label(space.sums, allowed, tag, masks, fixed)
                 score += np.float32(cost)
                 space.label_gaps[dependent] = np.float64(score) - np.float64(right_score)
                 space.scores[at] += np.float64(score)
             else:
-                label, score = best_label(space.sums, allowed, masks, fixed)
+                label, score = best_label(space.sums, allowed, tag, masks, fixed)
                 space.scores[at] += np.float64(score) * units[1] + cost
             space.best_labels[at] = np.int32(label)
 
@@ -479,7 +586,7 @@ def tree_label_features(templates, guide, n, heads, dependent, space):  # type: 
 
 
 @lean_part
-def label_tree(templates, store, guide, n, masks, fixed_labels, heads, labels, space):  # type: ignore[no-untyped-def]
+def label_tree(templates, store, guide, n, masks, tags, fixed_labels, heads, labels, space):  # type: ignore[no-untyped-def]
     """Second stage: write the best label of every arc of a tree; return the sum of their scores."""
     find_family(n, heads, space)
     total = 0.0
@@ -487,7 +594,8 @@ def label_tree(templates, store, guide, n, masks, fixed_labels, heads, labels, s
         count = tree_label_features(templates, guide, n, heads, dependent, space)
         sum_labels(store, space.features, count, space.places, space.sums)
         fixed = np.int64(NO_LABEL) if fixed_labels.shape[0] == 0 else np.int64(fixed_labels[dependent])
-        label, score = best_label(space.sums, np.uint64(heads[dependent] != 0), masks, fixed)
+        allowed, tag = np.uint64(heads[dependent] != 0), np.uint64(tags[dependent])
+        label, score = best_label(space.sums, allowed, tag, masks, fixed)
         labels[dependent] = np.int32(label)
         total += np.float64(score)
     return total
@@ -527,7 +635,9 @@ class Weights(NamedTuple):
 
 
 @inner
-def score_sentence(templates, weights, options, columns, base, n, guide, masks, fixed_labels, has_gold, cost, space):  # type: ignore[no-untyped-def]
+def score_sentence(  # type: ignore[no-untyped-def]
+    templates, weights, options, columns, base, n, guide, masks, tags, fixed_labels, has_gold, cost, space
+):
     """Write the scores of all arcs, labels and siblings of a sentence."""
     fill_parts(templates, columns, base, n, guide, space)
     score_arcs(templates, weights.arcs, guide, n, space)
@@ -543,7 +653,7 @@ def score_sentence(templates, weights, options, columns, base, n, guide, masks, 
             for i in range(size * size * size):
                 space.siblings[i] *= unit
     if options.joint:
-        add_labels(templates, weights.labels, weights.units, guide, n, masks, fixed_labels, has_gold, cost, space)
+        add_labels(templates, weights.labels, weights.units, guide, n, masks, tags, fixed_labels, has_gold, cost, space)
 
 
 @inner
@@ -557,7 +667,7 @@ def forbid_arcs(n, masks, fixed_heads, fixed_labels, space):  # type: ignore[no-
             if head >= 0:
                 forbidden = np.int64(other) != head
             else:
-                forbidden = label >= 0 and not masks[allowed, np.uint64(label)]
+                forbidden = label >= 0 and not masks[allowed, np.uint64(0), np.uint64(label)]
             if forbidden:
                 space.scores[other * size + dependent] = -np.inf
 
@@ -618,7 +728,7 @@ def rearrange_all(scores, siblings, space, contraction, count, heads, out):  # t
 
 @entry
 def parse_range(  # type: ignore[no-untyped-def]
-    templates, weights, options, columns, offsets, guides, masks, fixed, first, last, k, space,
+    templates, weights, options, columns, offsets, guides, masks, tags, fixed, first, last, k, space,
     chart, lists, contraction, partition, climb, found_heads, found_labels, found_scores, counts,
 ):  # fmt: skip
     """Parse sentences [first, last); results go to `found_*[rank, token]`, `found_scores[sentence, rank]`.
@@ -636,7 +746,7 @@ def parse_range(  # type: ignore[no-untyped-def]
         is_fixed = fixed.shape[1] > 0
         fixed_labels = fixed[1, base:end] if is_fixed else fixed[1]
         score_sentence(
-            templates, weights, options, columns, base, n, guide, masks, fixed_labels, False, 0.0, space
+            templates, weights, options, columns, base, n, guide, masks, tags[base:end], fixed_labels, False, 0.0, space
         )  # fmt: skip
         if is_fixed:
             forbid_arcs(n, masks, fixed[0, base:end], fixed_labels, space)
@@ -654,7 +764,9 @@ def parse_range(  # type: ignore[no-untyped-def]
                 for dependent in range(1, size):
                     labels[dependent] = space.best_labels[heads[rank, dependent] * size + dependent]
             else:
-                label_tree(templates, weights.labels, guide, n, masks, fixed_labels, heads[rank], labels, space)
+                label_tree(
+                    templates, weights.labels, guide, n, masks, tags[base:end], fixed_labels, heads[rank], labels, space
+                )
 
 
 # Learning.
@@ -793,7 +905,7 @@ def sum_pairs(weights, features, outputs, count):  # type: ignore[no-untyped-def
 
 
 @entry
-def score_labels_of(templates, weights, columns, guide, n, masks, heads, dependents, space, scores):  # type: ignore[no-untyped-def]
+def score_labels_of(templates, weights, columns, guide, n, masks, tags, heads, dependents, space, scores):  # type: ignore[no-untyped-def]
     """Write the scores of all labels of some arcs, -inf for labels that cannot stand there; for joint labels."""
     fill_parts(templates, columns, 0, n, guide, space)
     first, last = np.uint64(templates.bounds[0]), np.uint64(templates.bounds[1])
@@ -802,8 +914,8 @@ def score_labels_of(templates, weights, columns, guide, n, masks, heads, depende
         kind = arc_kind(guide, head, dependent)
         pair_features(templates, space.parts, head, dependent, kind, first, last, space.features)
         sum_labels(weights.labels, space.features, last - first, space.places, space.sums)
-        for label in range(np.uint64(masks.shape[1])):
-            may = masks[np.uint64(head != np.uint64(0)), label]
+        for label in range(np.uint64(masks.shape[2])):
+            may = masks[np.uint64(head != np.uint64(0)), np.uint64(tags[dependent]), label]
             scores[i, label] = np.float64(space.sums[label]) * weights.units[1] if may else -np.inf
 
 
@@ -998,7 +1110,7 @@ def learn_arcs(templates, options, lesson, guide, n, space, margins, update):  #
 
 
 @lean_part
-def learn_labels(templates, weights, lesson, guide, n, masks, space, update, count):  # type: ignore[no-untyped-def]
+def learn_labels(templates, weights, lesson, guide, n, masks, tags, space, update, count):  # type: ignore[no-untyped-def]
     """Second stage: append the changes of the labels of gold arcs to `update`; return how many wait now."""
     find_family(n, space.gold_heads, space)
     for dependent in range(np.uint64(1), np.uint64(n + 1)):
@@ -1007,7 +1119,8 @@ def learn_labels(templates, weights, lesson, guide, n, masks, space, update, cou
         right = np.uint64(space.gold_labels[dependent])
         right_score = space.sums[right]
         space.sums[right] = np.float32(-np.inf)
-        wrong, score = best_label(space.sums, np.uint64(space.gold_heads[dependent] != 0), masks, np.int64(NO_LABEL))
+        allowed, tag = np.uint64(space.gold_heads[dependent] != 0), np.uint64(tags[dependent])
+        wrong, score = best_label(space.sums, allowed, tag, masks, np.int64(NO_LABEL))
         if score == np.float32(-np.inf):
             continue
         missing = np.float64(score) - np.float64(right_score)
@@ -1058,8 +1171,8 @@ def finish_update(weights, averages, update):  # type: ignore[no-untyped-def]
 
 @entry
 def train_range(  # type: ignore[no-untyped-def]
-    templates, weights, averages, options, lesson, columns, offsets, guides, masks, gold, order, first, last, space,
-    chart, lists, contraction, partition, climb, margins, update,
+    templates, weights, averages, options, lesson, columns, offsets, guides, masks, tags, gold, order, first, last,
+    space, chart, lists, contraction, partition, climb, margins, update,
 ):  # fmt: skip
     """Learn from sentences order[first:last]; return how many were done, how many led to an update, and room wanted.
 
@@ -1080,7 +1193,8 @@ def train_range(  # type: ignore[no-untyped-def]
             space.gold_heads[token] = gold[0, base + token]
             space.gold_labels[token] = gold[1, base + token]
         score_sentence(
-            templates, weights, options, columns, base, n, guide, masks, no_labels, True, lesson.cost, space
+            templates, weights, options, columns, base, n, guide, masks, tags[base:end], no_labels, True, lesson.cost,
+            space,
         )  # fmt: skip
         if lesson.cost > 0.0 and not options.joint:
             add_costs(n, lesson.cost, space)
@@ -1092,7 +1206,7 @@ def train_range(  # type: ignore[no-untyped-def]
                 update,
             )  # fmt: skip
         if not options.joint:
-            count = learn_labels(templates, weights, lesson, guide, n, masks, space, update, count)
+            count = learn_labels(templates, weights, lesson, guide, n, masks, tags[base:end], space, update, count)
         if flat.flat_is_short(weights.arcs, averages.arcs, count) or rows.room_is_short(
             weights.labels, averages.labels, count
         ):

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.errors import ConfigError, unknown_name
+from treetune.features.clusters import Clusters
 from treetune.features.encoding import GUIDE_COLUMN, INPUTS, Encoder
 from treetune.features.templates import TemplateSet, check_guided, load_templates
 from treetune.models.graph import _arc_kernels as kernels
@@ -21,7 +26,7 @@ from treetune.models.graph.templates import (
     kind_of_group,
     needed,
 )
-from treetune.models.labels import LabelTable
+from treetune.models.labels import TAGS, LabelTable
 from treetune.weights.flat import FlatFrozenWeights
 from treetune.weights.store import FrozenWeights
 
@@ -48,6 +53,8 @@ class GraphConfig:
     inputs: tuple[str, ...] = INPUTS
     min_count: int = 2
     min_lifted: int = 20
+    clusters: str | None = None
+    labels_by_tag: bool = True
     max_memory: float = 2.0
 
     def __post_init__(self) -> None:
@@ -90,7 +97,10 @@ class GraphGrammar:
             check_guided(templates, config.features)
         # The column of guides is asked for in any case: it is where a treebank with too few guides is refused.
         columns = columns_of(templates) + ([GUIDE_COLUMN] if guided else [])
-        encoder = Encoder.learn(sentences, inputs=config.inputs, min_count=config.min_count, columns=columns)
+        clusters = None if config.clusters is None else Clusters.read(config.clusters)
+        encoder = Encoder.learn(
+            sentences, inputs=config.inputs, min_count=config.min_count, columns=columns, clusters=clusters
+        )
         fitting = adapted(templates, encoder.columns, guided=guided)
         kinds = {kind_of_group(name) for name in fitting.names}
         for kind in (ARC, LABEL, SIBLING) if config.order == 2 else (ARC, LABEL):
@@ -99,7 +109,15 @@ class GraphGrammar:
                     f"no template of [{kind}] of the feature set {config.features!r} fits the treebank, "
                     f"which has only the columns {', '.join(encoder.columns)}"
                 )
-        return cls(encoder, LabelTable.learn(trees), fitting, guided)
+        labels = LabelTable.learn(trees)
+        if config.labels_by_tag and TAGS in encoder.columns:
+            labels = labels.learn_tags(sentences, trees)
+        return cls(encoder, labels, fitting, guided)
+
+    @cached_property
+    def masks(self) -> NDArray[np.bool_]:
+        """Which labels an arc may bear; see `LabelTable.masks`."""
+        return self.labels.masks(self.encoder)
 
     def templates(self) -> kernels.Templates:
         """Return the templates as the kernels read them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -73,8 +74,9 @@ class GraphLearner:
         self.cost_augmented = cost_augmented
         sentences = [example.sentence for example in treebank]
         if go_on:
-            self.grammar = parser.grammar
-            trees = lift_known(treebank, self.grammar.labels, crossing=parser.options.crossing)
+            labels = parser.grammar.labels
+            trees = lift_known(treebank, labels, crossing=parser.options.crossing)
+            self.grammar = replace(parser.grammar, labels=labels.widen_tags(sentences, trees))
             self.arcs = FlatLiveWeights.thaw(parser.weights.arcs)
             self.labels = LiveWeights.thaw(parser.weights.labels)
         else:
@@ -86,6 +88,7 @@ class GraphLearner:
             self.arcs = FlatLiveWeights()
             self.labels = LiveWeights(len(self.grammar.labels))
         self._columns, self._offsets = self.grammar.encoder.encode(sentences)
+        self._tags = self.grammar.labels.tags(self.grammar.encoder, self._columns)
         self._guides = guide_heads(sentences) if self.grammar.is_guided else NO_GUIDES
         self._gold = self._encode_gold(trees)
         self._templates = self.grammar.templates()
@@ -121,7 +124,7 @@ class GraphLearner:
 
     def task(self) -> Task:
         """Return what a search with the weights as they are needs to know."""
-        return Task(self._templates, self._weights(), self.parser.options, self.grammar.labels.masks())
+        return Task(self._templates, self._weights(), self.parser.options, self.grammar.masks)
 
     def _weights(self) -> kernels.Weights:
         return kernels.Weights(self.arcs.store, self.labels.store, LIVE_UNITS)
@@ -141,8 +144,8 @@ class GraphLearner:
             weights, averages = self._weights(), kernels.Averages(self.arcs.averages, self.labels.averages)
             made, changed, wanted = kernels.train_range(
                 self._task.templates, weights, averages, self._task.options, self._lesson, self._columns,
-                self._offsets, self._guides, self._task.masks, self._gold, order, done, len(order), self._space,
-                *self._work, self._margins, self._update,
+                self._offsets, self._guides, self._task.masks, self._tags, self._gold, order, done, len(order),
+                self._space, *self._work, self._margins, self._update,
             )  # fmt: skip
             done += made
             updated += changed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -42,6 +43,9 @@ def _with_other_labels(
 ) -> list[Ranked]:
     """Return the k best labelled trees: their heads are among those of the k best trees, best labels given."""
     everything: list[Ranked] = []
+    if fixed is not None:
+        # A label that is fixed need not be one that the tag has borne.
+        sentence = replace(sentence, tags=np.where(fixed[1] >= 0, np.int32(0), sentence.tags))
     for score, heads, _ in ranked:
         scores = label_scores(task, sentence, heads)
         if fixed is not None:

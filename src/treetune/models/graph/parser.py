@@ -13,7 +13,7 @@ from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.corpus.wellformed import is_tree
 from treetune.errors import ConfigError, DataError, ModelError
 from treetune.features.encoding import COLUMNS, Encoder, guide_heads
-from treetune.features.templates import TemplateSet
+from treetune.features.templates import TemplateSet, check_clusters
 from treetune.models.base import Candidate, Learner
 from treetune.models.constraints import encode_fixed
 from treetune.models.graph import _arc_kernels as kernels
@@ -56,7 +56,9 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
     def __init__(self, config: GraphConfig | None = None, **options: Any) -> None:
         super().__init__(config or GraphConfig(), options)
         # Mistakes in the templates show now, not after a treebank was read.
-        compile_templates(templates_of(self.config), COLUMNS)
+        templates = templates_of(self.config)
+        compile_templates(templates, COLUMNS)
+        check_clusters(self.config.clusters, templates, self.config.features)
         self._templates: kernels.Templates | None = None
 
     def fit(self, grammar: GraphGrammar, weights: GraphWeights, *, learned_by: Mapping[str, Any] | None = None) -> None:
@@ -199,7 +201,7 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
         units = np.array([1 / weights.arcs.scale, 1 / weights.labels.scale])
         stores = kernels.Weights(weights.arcs.store, weights.labels.store, units)
         assert self._templates is not None
-        return Task(self._templates, stores, self.options, self.grammar.labels.masks())
+        return Task(self._templates, stores, self.options, self.grammar.masks)
 
     def _encode(self, sentences: Sequence[Sentence], constraints: Sequence[Tree] | None) -> Batch:
         columns, offsets = self.grammar.encoder.encode(sentences)
@@ -208,7 +210,8 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
         if constraints is not None:
             crossing = self.options.crossing
             fixed = np.stack(encode_fixed(sentences, constraints, labels=self.grammar.labels, crossing=crossing))
-        return Batch(columns, offsets, guides, fixed)
+        tags = self.grammar.labels.tags(self.grammar.encoder, columns)
+        return Batch(columns, offsets, tags, guides, fixed)
 
     def _search(self, batch: Batch, *, k: int, threads: int) -> Found:
         task = self._task()

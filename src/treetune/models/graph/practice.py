@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -41,7 +42,7 @@ class GraphPractice:
         grammar = learner.grammar
         columns, offsets = grammar.encoder.encode(sentences)
         guides = guide_heads(sentences) if grammar.is_guided else NO_GUIDES
-        self._batch = Batch(columns, offsets, guides, NOTHING_FIXED)
+        self._batch = Batch(columns, offsets, grammar.labels.tags(grammar.encoder, columns), guides, NOTHING_FIXED)
         self._longest = max(1, int(self._batch.lengths.max(initial=0)))
         self._room = cache(self._make_room)
 
@@ -54,7 +55,7 @@ class GraphPractice:
         batch, labels, task = self._batch.one(place), self._learner.grammar.labels, self._learner.task()
         if constraint is not None:
             fixed = encode_fixed([self._sentences[place]], [constraint], labels=labels, crossing=task.options.crossing)
-            batch = Batch(batch.columns, batch.offsets, batch.guides, np.stack(fixed))
+            batch = replace(batch, fixed=np.stack(fixed))
         asked = k
         while True:
             found = self._search(batch, asked)
@@ -120,6 +121,6 @@ class GraphPractice:
         )
         kernels.parse_range(
             task.templates, task.weights, task.options, batch.columns, batch.offsets, batch.guides, task.masks,
-            batch.fixed, 0, 1, k, space, *work, found.heads, found.labels, found.scores, found.counts,
+            batch.tags, batch.fixed, 0, 1, k, space, *work, found.heads, found.labels, found.scores, found.counts,
         )  # fmt: skip
         return found

@@ -35,10 +35,11 @@ class Task:
 
 @dataclass(frozen=True)
 class Batch:
-    """Sentences as numbers: columns over all tokens, where each sentence starts, guides, what is fixed."""
+    """Sentences as numbers: columns and tags over all tokens, where each sentence starts, guides, what is fixed."""
 
     columns: NDArray[np.int32]
     offsets: NDArray[np.int64]
+    tags: NDArray[np.int32]
     guides: NDArray[np.int32]
     fixed: NDArray[np.int32]
 
@@ -52,7 +53,7 @@ class Batch:
         start, end = self.offsets[place], self.offsets[place + 1]
         columns = np.ascontiguousarray(self.columns[:, start:end])
         guides = self.guides[start:end] if len(self.guides) else self.guides
-        return Batch(columns, np.array([0, end - start], np.int64), guides, NOTHING_FIXED)
+        return Batch(columns, np.array([0, end - start], np.int64), self.tags[start:end], guides, NOTHING_FIXED)
 
 
 @dataclass(frozen=True)
@@ -65,10 +66,17 @@ class Found:
     counts: NDArray[np.int64]
 
 
+def memo_cells(size: int) -> int:
+    """Return how many scores of triples there is room for: those of one head in any case."""
+    return max(MEMO, (size + 1) ** 2)
+
+
 def bytes_needed(longest: int, templates: int, options: kernels.Options, *, k: int = 1) -> int:
     """Return the working memory that a sentence of `longest` words takes."""
     size = longest + 2
-    need = 8 * len(kernels.PLACES) * size * templates + 20 * size**2 + 4 * k * size + 4 * MEMO
+    # For each word: its part of every feature, three numbers of a batch of look-ups, its scores in every kind of arc.
+    need = 8 * size * ((len(kernels.PLACES) + 3) * templates + 2 * kernels.KINDS)
+    need += 20 * size**2 + 4 * k * size + 4 * memo_cells(size)
     if options.second_order:
         need += 8 * size**3
     if options.second_order or not options.crossing:
@@ -107,22 +115,29 @@ def pairs_of_arc(templates: kernels.Templates, longest: int) -> int:
 def make_space(task: Task, longest: int, *, k: int) -> kernels.Space:
     """Return working memory for the scores of sentences of up to `longest` words."""
     size, total = longest + 2, len(task.templates.starts) - 1
-    labels = task.masks.shape[1]
+    labels = task.masks.shape[2]
     pairs = pairs_of_arc(task.templates, longest)
     return kernels.Space(
         parts=np.empty((len(kernels.PLACES), size, total), np.uint64),
         marks=np.empty((2, size), np.int32),
         features=np.empty(total, np.uint64),
         places=np.empty(total, np.int64),
+        words=np.empty(2 * size * kernels.KINDS),
         scores=np.empty((longest + 1) ** 2),
         siblings=np.empty((longest + 1) ** 3 if task.options.second_order else 0),
         best_labels=np.empty((longest + 1) ** 2, np.int32),
         label_gaps=np.zeros(size),
         sums=np.empty(labels, np.float32),
-        memo=np.empty(MEMO, np.float32),
+        memo=np.empty(memo_cells(size), np.float32),
         classes=np.empty((3, size), np.int32),
         members=np.empty((3, size), np.int32),
         seen=np.empty(6 * size, np.int32),
+        met=np.empty(size, np.int32),
+        reach=np.empty(size, np.int32),
+        running=np.empty(size),
+        batch_features=np.empty(size * total, np.uint64),
+        batch_targets=np.empty(size * total, np.int64),
+        batch_places=np.empty(size * total, np.int64),
         family=np.empty((3, size), np.int32),
         heads=np.empty(k * size, np.int32),
         labels=np.empty(size, np.int32),
@@ -184,7 +199,8 @@ def run(task: Task, batch: Batch, *, k: int = 1, threads: int = 1) -> Found:
         def work(first: int, last: int) -> None:
             kernels.parse_range(
                 task.templates, task.weights, task.options, batch.columns, batch.offsets, batch.guides, task.masks,
-                batch.fixed, first, last, k, space, *searching, found.heads, found.labels, found.scores, found.counts,
+                batch.tags, batch.fixed, first, last, k, space, *searching, found.heads, found.labels,
+                found.scores, found.counts,
             )  # fmt: skip
 
         return work
@@ -210,10 +226,10 @@ def collect(
 def label_scores(task: Task, batch: Batch, heads: NDArray[np.int32]) -> NDArray[np.float64]:
     """Return the scores of all labels of the words of the first sentence under these heads (joint labels)."""
     n = len(heads) - 1
-    scores = np.empty((n, task.masks.shape[1]))
+    scores = np.empty((n, task.masks.shape[2]))
     words = np.arange(1, n + 1, dtype=np.int32)
     kernels.score_labels_of(
-        task.templates, task.weights, batch.columns, batch.guides, n, task.masks, heads[1:].copy(), words,
+        task.templates, task.weights, batch.columns, batch.guides, n, task.masks, batch.tags, heads[1:].copy(), words,
         make_space(task, n, k=1), scores,
     )  # fmt: skip
     return scores

@@ -45,6 +45,7 @@ TRANSPARENT = ("ADJ", "ADV", "AUX", "DET", "INTJ", "NOUN", "NUM", "PRON", "PROPN
 COARSE = "u"
 _ATOM = re.compile(r"(?P<place>[A-Z][lr]?)(?P<shift>[+-]\d|[<>^])?\.(?P<value>\w+)")
 _MARKS = {"<": kernels.LEFT_MARK, ">": kernels.RIGHT_MARK}
+_BOTH, _HEAD, _DEPENDENT = range(3)
 _SPECIAL = {**_MARKS, "^": kernels.GUIDE_HEAD}
 
 
@@ -122,6 +123,9 @@ def compile_templates(
         by_kind[kind_of_group(name)].append(group)
     ordered: list[tuple[str, Template]] = []
     bounds, triples = [], []
+    of_arcs = [template for group in by_kind[ARC] for template in group]
+    by_kind[ARC] = [tuple(sorted(of_arcs, key=_looks_at))]
+    alone = [sum(_looks_at(template) <= words for template in of_arcs) for words in (_BOTH, _HEAD)]
     for kind in (ARC, LABEL):
         ordered += [(kind, template) for group in by_kind[kind] for template in group]
         bounds.append(len(ordered))
@@ -152,12 +156,19 @@ def compile_templates(
         atom_seed=np.array(seeds, np.uint64),
         extra=extra,
         bounds=np.array(bounds, np.int64),
+        alone=np.array(alone, np.int64),
         group_first=np.array(firsts, np.int64),
         group_last=np.array(lasts, np.int64),
         group_kind=np.array(kinds, np.int64),
         coarse_column=np.array([list(columns).index(COARSE) if COARSE in columns else -1], np.int64),
         transparent=np.array([False] * FIRST_ID + [tag in TRANSPARENT for tag in coarse_tags], np.bool_),
     )
+
+
+def _looks_at(template: Template) -> int:
+    """Say which words of an arc a template looks at; one that looks at neither goes with the head."""
+    places = {_place(atom) for atom in template}
+    return _BOTH if {"H", "D"} <= places else _DEPENDENT if "D" in places else _HEAD
 
 
 def _place(atom: str) -> str:

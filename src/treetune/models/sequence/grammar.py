@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from treetune.corpus.sentence import Sentence
 from treetune.corpus.tags import Tags, check_columns
 from treetune.errors import ConfigError, unknown_name
+from treetune.features.clusters import Clusters
 from treetune.features.encoding import FIRST_ID, INPUTS, Encoder
 from treetune.features.templates import TemplateSet, load_templates
 from treetune.models.sequence import _kernels as kernels
@@ -34,7 +35,8 @@ class TaggerConfig:
     unknown; those seen `dictionary` times or more can only have the tags they were seen with (0: any word, any tag).
     `prune` drops weights below that part of the largest: a smaller file, at some cost. `l2` is how
     much the learner "crf" gives for small weights: that times their squares is added to minus the log-likelihood.
-    `max_memory` is how many GB one sentence may take.
+    `max_memory` is how many GB one sentence may take. `clusters` is a file of word clusters; a trained model has them
+    inside. `spans` says that tags are IOB2 tags of spans (entities), by which outputs are then scored.
     """
 
     columns: tuple[str, ...] = ("upos",)
@@ -46,9 +48,13 @@ class TaggerConfig:
     prune: float = 0.0
     l2: float = 1.0
     max_memory: float = 2.0
+    clusters: str | None = None
+    spans: bool = False
 
     def __post_init__(self) -> None:
         check_columns(self.columns)
+        if self.spans and len(self.columns) != 1:
+            raise ConfigError(f"spans must be the only column, found {', '.join(self.columns)}")
         if self.order not in (1, 2):
             raise ConfigError(f"order must be 1 or 2, found {self.order}")
         if self.min_count < 1:
@@ -82,7 +88,10 @@ class TaggerGrammar:
         """Collect words and tags, and adapt the templates to the columns that are there."""
         templates = templates_of(config)
         columns = sorted({*columns_of(templates), WORD})
-        encoder = Encoder.learn(sentences, inputs=config.inputs, min_count=config.min_count, columns=columns)
+        clusters = None if config.clusters is None else Clusters.read(config.clusters)
+        encoder = Encoder.learn(
+            sentences, inputs=config.inputs, min_count=config.min_count, columns=columns, clusters=clusters
+        )
         fitting = templates.adapt(encoder.columns, (TAG, CLASS))
         if not any(set(template) - set(TAG_ATOMS) for group in fitting.groups for template in group):
             raise ConfigError(

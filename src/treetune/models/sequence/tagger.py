@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from treetune.corpus.sentence import ROOT, Sentence
 from treetune.corpus.tags import TAG_COLUMNS, Tagged, Tags, part_of, write_column
 from treetune.errors import ConfigError, DataError, ModelError
+from treetune.evaluate.entities import ENTITIES
 from treetune.evaluate.judges import Judge
 from treetune.evaluate.tagging import tag_judge
 from treetune.features.encoding import COLUMNS, normalise
+from treetune.features.templates import check_clusters
 from treetune.models.base import Candidate, Learner
 from treetune.models.learners import LearningOptions
 from treetune.models.parsing import FeatureModel
@@ -47,7 +49,10 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
                 options[name] = tuple(options[name])
         super().__init__(config or TaggerConfig(), options)
         # Mistakes in the templates show now, not after data was read.
-        compile_templates(templates_of(self.config), (*COLUMNS, CLASS))
+        templates = templates_of(self.config)
+        compile_templates(templates, (*COLUMNS, CLASS))
+        if self.config.clusters is not None:
+            check_clusters(self.config.clusters, templates, self.config.features)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -61,7 +66,9 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
 
     @property
     def judge(self) -> Judge:
-        """Tags are scored by accuracy, by column, and of words that were met in training and others."""
+        """Tags are scored by accuracy, by column, and of words that were met in training and others; spans by F1."""
+        if self.config.spans:
+            return ENTITIES
         if not self.is_trained:
             return tag_judge(self.columns)
         known = set(self.grammar.encoder.values[WORD])

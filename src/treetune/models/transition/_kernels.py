@@ -57,14 +57,18 @@ NO_LABEL = -1
 
 
 class Sentences(NamedTuple):
-    """A corpus as numbers: `columns[c, offsets[s] + i]` is column c of token i (0 = root) of sentence s."""
+    """A corpus as numbers: `columns[c, offsets[s] + i]` is column c of token i (0 = root) of sentence s.
+
+    `tags[offsets[s] + i]` is the row of `Labels.at_word` for the arc to token i.
+    """
 
     columns: NDArray[np.int32]
     offsets: NDArray[np.int64]
+    tags: NDArray[np.int32]
 
 
 class Labels(NamedTuple):
-    """Which labels an arc from the root and an arc from a word may bear."""
+    """Which labels an arc from the root and an arc from a word may bear; the latter by the tag of its dependent."""
 
     at_root: NDArray[np.bool_]
     at_word: NDArray[np.bool_]
@@ -128,14 +132,15 @@ class Fixed(NamedTuple):
     first_dependent: NDArray[np.int32]
     reach: NDArray[np.int32]
     may_be_root: NDArray[np.bool_]
+    tags: NDArray[np.int32]
 
 
 NODES_USED, MEMO_USED, MEMO_STAMP, LAST_ROOT = 0, 1, 2, 3
 
 
 @inner
-def prepare_fixed(fixed, heads, labels, length, always_root, never_root):  # type: ignore[no-untyped-def]
-    """Derive from known heads (-1 unknown, 0 root) and labels (-1 unknown) what the search must respect.
+def prepare_fixed(fixed, heads, labels, tags, length, always_root, never_root):  # type: ignore[no-untyped-def]
+    """Derive from known heads (-1 unknown, 0 root), labels (-1 unknown) and tags what the search must respect.
 
     `last_dependent[i]` / `first_dependent[i]`: the outermost words whose known head is i (0: none);
     `reach[i]`: the last word that must be under i, so that i stays on the stack until it has come;
@@ -150,6 +155,7 @@ def prepare_fixed(fixed, heads, labels, length, always_root, never_root):  # typ
             known_root = i
         fixed.heads[i] = head
         fixed.labels[i] = label
+        fixed.tags[i] = tags[i]
         fixed.last_dependent[i] = 0
         fixed.first_dependent[i] = 0
         fixed.reach[i] = i
@@ -657,13 +663,13 @@ def clear_memo(counters):  # type: ignore[no-untyped-def]
 
 
 @inner
-def label_is_legal(label, fixed_label, from_root, labels):  # type: ignore[no-untyped-def]
-    """Say whether an arc may bear a label: the fixed one, or any that suits its head."""
-    if fixed_label != NO_LABEL:
-        return label == fixed_label
+def label_is_legal(label, word, fixed, from_root, labels):  # type: ignore[no-untyped-def]
+    """Say whether the arc to a word may bear a label: the fixed one, or any that suits its head and tag."""
+    if fixed.labels[word] != NO_LABEL:
+        return label == fixed.labels[word]
     if from_root:
         return labels.at_root[label]
-    return labels.at_word[label]
+    return labels.at_word[fixed.tags[word], label]
 
 
 @inner
@@ -686,8 +692,8 @@ def _offer(space, count, beam, score, state, action):  # type: ignore[no-untyped
 
 
 @inner
-def _offer_arcs(space, state, first, fixed_label, from_root, labels, count, beam):  # type: ignore[no-untyped-def]
-    """Offer the arcs of one direction, whose transitions start at `first`."""
+def _offer_arcs(space, state, first, word, fixed, from_root, labels, count, beam):  # type: ignore[no-untyped-def]
+    """Offer the arcs of one direction to a word; their transitions start at `first`."""
     n_labels = labels.at_root.shape[0]
     score = space.scores[state]
     sums = space.sums
@@ -701,7 +707,7 @@ def _offer_arcs(space, state, first, fixed_label, from_root, labels, count, beam
     for label in range(n_labels):
         total = score + sums[first + label]
         if (count < beam or total > space.best_score[count - 1]) and label_is_legal(
-            label, fixed_label, from_root, labels
+            label, word, fixed, from_root, labels
         ):
             count = _offer(space, count, beam, total, state, first + label)
     return count
@@ -717,11 +723,11 @@ def offer_moves(space, state, moves, fixed, labels, n, count, beam):  # type: ig
         count = _offer(space, count, beam, score + space.sums[REDUCE], state, REDUCE)
     front = space.states[state, FRONT]
     if moves & CAN_LEFT:
-        fixed_label = fixed.labels[space.nodes[space.states[state, TOP], WORD]]
-        count = _offer_arcs(space, state, LEFT, fixed_label, front == n + 1, labels, count, beam)
+        word = space.nodes[space.states[state, TOP], WORD]
+        count = _offer_arcs(space, state, LEFT, word, fixed, front == n + 1, labels, count, beam)
     if moves & CAN_RIGHT:
         first = LEFT + labels.at_root.shape[0]
-        count = _offer_arcs(space, state, first, fixed.labels[front], False, labels, count, beam)
+        count = _offer_arcs(space, state, first, front, fixed, False, labels, count, beam)
     return count
 
 
@@ -803,7 +809,7 @@ def parse_range(  # type: ignore[no-untyped-def]
             widths_out[sentence] = 0
             continue
         space.counters[LAST_ROOT] = prepare_fixed(
-            fixed, known_heads[base:], known_labels[base:], n, root_kinds[0], root_kinds[1]
+            fixed, known_heads[base:], known_labels[base:], sentences.tags[base:], n, root_kinds[0], root_kinds[1]
         )
         exact = actions_out.shape[0] > 0
         width = search(space, templates, store, sentences.columns, base, n, fixed, labels, beam, memo, exact)
@@ -1063,7 +1069,9 @@ def train_range(  # type: ignore[no-untyped-def]
             return position - first, updated
         averages.counters[STEPS] += 1
         gold = gold_actions[2 * base :]
-        space.counters[LAST_ROOT] = prepare_fixed(fixed, unknown, unknown, n, root_kinds[0], root_kinds[1])
+        space.counters[LAST_ROOT] = prepare_fixed(
+            fixed, unknown, unknown, sentences.tags[base:], n, root_kinds[0], root_kinds[1]
+        )
         columns = sentences.columns
         length, _, _, _ = find_violation(
             space, templates, store, columns, base, n, fixed, labels, beam, memo, gold, rule
@@ -1241,7 +1249,9 @@ def train_margin_range(  # type: ignore[no-untyped-def]
         averages.counters[STEPS] += 1
         columns = sentences.columns
         gold = gold_actions[2 * base :]
-        space.counters[LAST_ROOT] = prepare_fixed(fixed, unknown, unknown, n, root_kinds[0], root_kinds[1])
+        space.counters[LAST_ROOT] = prepare_fixed(
+            fixed, unknown, unknown, sentences.tags[base:], n, root_kinds[0], root_kinds[1]
+        )
         length, gold_state, gold_score, width = find_violation(
             space, templates, store, columns, base, n, fixed, labels, beam, memo, gold, rule
         )
@@ -1303,24 +1313,24 @@ ILLEGAL = -1
 
 
 @inner
-def cost_of(action, moves, labels, n, word, front, gold_heads, gold_labels, costs):  # type: ignore[no-untyped-def]
+def cost_of(action, moves, fixed, labels, n, word, front, gold_heads, gold_labels, costs):  # type: ignore[no-untyped-def]
     """Return the cost of a transition, or ILLEGAL; `costs` are those of its kind, `word` is on top."""
     n_labels = labels.at_root.shape[0]
     if action < LEFT:
         return costs[action] if moves & (CAN_SHIFT if action == SHIFT else CAN_REDUCE) else ILLEGAL
     if action < LEFT + n_labels:
         label = action - LEFT
-        if not moves & CAN_LEFT or not label_is_legal(label, NO_LABEL, front == n + 1, labels):
+        if not moves & CAN_LEFT or not label_is_legal(label, word, fixed, front == n + 1, labels):
             return ILLEGAL
         return costs[2] + (gold_heads[word] == front and gold_labels[word] != label)
     label = action - LEFT - n_labels
-    if not moves & CAN_RIGHT or not label_is_legal(label, NO_LABEL, False, labels):
+    if not moves & CAN_RIGHT or not label_is_legal(label, front, fixed, False, labels):
         return ILLEGAL
     return costs[3] + (gold_heads[front] == word and gold_labels[front] != label)
 
 
 @inner
-def choose_moves(space, state, moves, labels, n, gold_heads, gold_labels, costs, chosen):  # type: ignore[no-untyped-def]
+def choose_moves(space, state, moves, fixed, labels, n, gold_heads, gold_labels, costs, chosen):  # type: ignore[no-untyped-def]
     """Find the best-scoring legal transition and the best-scoring one of least cost.
 
     `chosen` receives (predicted, its cost, oracle, its cost).
@@ -1332,7 +1342,7 @@ def choose_moves(space, state, moves, labels, n, gold_heads, gold_labels, costs,
     chosen[0] = -1
     chosen[2] = -1
     for action in range(sums.shape[0]):
-        cost = cost_of(action, moves, labels, n, word, front, gold_heads, gold_labels, costs)
+        cost = cost_of(action, moves, fixed, labels, n, word, front, gold_heads, gold_labels, costs)
         if cost == ILLEGAL:
             continue
         if chosen[0] == -1 or sums[action] > sums[chosen[0]]:
@@ -1344,14 +1354,14 @@ def choose_moves(space, state, moves, labels, n, gold_heads, gold_labels, costs,
 
 
 @inner
-def find_rival(space, state, moves, labels, n, gold_heads, gold_labels, costs, least):  # type: ignore[no-untyped-def]
+def find_rival(space, state, moves, fixed, labels, n, gold_heads, gold_labels, costs, least):  # type: ignore[no-untyped-def]
     """Return the best-scoring legal transition that costs more than the least, -1 if there is none."""
     sums = space.sums
     top, front = space.states[state, TOP], space.states[state, FRONT]
     word = space.nodes[top, WORD] if top != -1 else 0
     rival = -1
     for action in range(sums.shape[0]):
-        cost = cost_of(action, moves, labels, n, word, front, gold_heads, gold_labels, costs)
+        cost = cost_of(action, moves, fixed, labels, n, word, front, gold_heads, gold_labels, costs)
         if cost > least and (rival == -1 or sums[action] > sums[rival]):
             rival = action
     return rival
@@ -1399,18 +1409,22 @@ def train_greedy_range(  # type: ignore[no-untyped-def]
         averages.counters[STEPS] += 1
         columns = sentences.columns
         gold_heads, gold_labels = known_heads[base:], known_labels[base:]
-        space.counters[LAST_ROOT] = prepare_fixed(fixed, unknown, unknown, n, root_kinds[0], root_kinds[1])
+        space.counters[LAST_ROOT] = prepare_fixed(
+            fixed, unknown, unknown, sentences.tags[base:], n, root_kinds[0], root_kinds[1]
+        )
         start_state(space, 0)
         count = 0
+        # Mixed before steps are added: neighbouring numbers would draw the same, one step later.
+        draws = mix(mix(np.uint64(seed)) + np.uint64(position))
         for step in range(2 * n):
             moves = legal_moves(space, step, fixed, n)
             score_state(space, step, templates, store, columns, base, n, moves, n_labels, False)
-            choose_moves(space, step, moves, labels, n, gold_heads, gold_labels, costs, chosen)
+            choose_moves(space, step, moves, fixed, labels, n, gold_heads, gold_labels, costs, chosen)
             action, oracle, rival = chosen[0], chosen[2], chosen[0]
             is_wrong = chosen[1] > chosen[3]
             size = 1.0 if is_wrong else 0.0
             if large_margin:
-                rival = find_rival(space, step, moves, labels, n, gold_heads, gold_labels, costs, chosen[3])
+                rival = find_rival(space, step, moves, fixed, labels, n, gold_heads, gold_labels, costs, chosen[3])
                 wanted = 0.0
                 if rival != -1:
                     wanted = 1.0 - (np.float64(space.sums[oracle]) - np.float64(space.sums[rival]))
@@ -1424,7 +1438,7 @@ def train_greedy_range(  # type: ignore[no-untyped-def]
                         update.deltas[count] = -size if sign else size
                         count += 1
             if is_wrong:
-                draw = mix(np.uint64(seed) + np.uint64(position) * np.uint64(65537) + np.uint64(step))
+                draw = mix(draws + np.uint64(step))
                 if np.float64(draw >> np.uint64(11)) / 9007199254740992.0 >= explore:
                     action = oracle
             apply_action(space, step, action, step + 1, n_labels)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from treetune.models.transition import _kernels as kernels
 from treetune.models.transition.parser import Grammar, TransitionParser
 from treetune.models.transition.practice import TransitionPractice
 from treetune.models.transition.search import Task, make_fixed, make_space
-from treetune.models.transition.system import label_masks, outputs
+from treetune.models.transition.system import outputs
 from treetune.weights.store import FrozenWeights, LiveWeights, make_margins
 
 RULES = {"early": kernels.EARLY, "max-violation": kernels.MAX_VIOLATION}
@@ -89,9 +90,9 @@ class TransitionLearner:
         self.parser = parser
         sentences = [example.sentence for example in treebank]
         if go_on:
-            self.grammar = parser.grammar
             self.live = LiveWeights.thaw(parser.weights)
-            trees = lift_known(treebank, self.grammar.labels)
+            trees = lift_known(treebank, parser.grammar.labels)
+            self.grammar = replace(parser.grammar, labels=parser.grammar.labels.widen_tags(sentences, trees))
         else:
             check_gold(treebank)
             trees = lift(treebank, min_lifted=parser.config.min_lifted)
@@ -123,8 +124,8 @@ class TransitionLearner:
 
     def task(self, beam: int) -> Task:
         """Return what a search with the weights as they are needs to know."""
-        labels = self.grammar.labels
-        return Task(self.templates, self.live.store, label_masks(labels), labels.root_kinds(), beam)
+        grammar = self.grammar
+        return Task(self.templates, self.live.store, grammar.masks, grammar.labels.root_kinds(), beam)
 
     def _make_space(self) -> None:
         beam = 1 if self.update == DYNAMIC else self.parser.beam

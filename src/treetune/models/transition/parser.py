@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
@@ -12,11 +13,12 @@ from numpy.typing import NDArray
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.corpus.wellformed import is_tree
 from treetune.errors import ConfigError, ModelError, unknown_name
+from treetune.features.clusters import CLUSTER_COLUMNS, Clusters
 from treetune.features.encoding import COLUMNS, GUIDE_COLUMN, INPUTS, USUAL_COLUMNS, Encoder, guide_heads
-from treetune.features.templates import TemplateSet, check_guided, is_guide, load_templates
+from treetune.features.templates import TemplateSet, check_clusters, check_guided, is_guide, load_templates
 from treetune.models.base import Candidate, Learner
 from treetune.models.constraints import encode_fixed
-from treetune.models.labels import LabelTable
+from treetune.models.labels import TAGS, LabelTable
 from treetune.models.learners import LearningOptions
 from treetune.models.parsing import TreeParser
 from treetune.models.transition import _kernels as kernels
@@ -35,7 +37,9 @@ class TransitionConfig:
 
     `inputs` are the tag columns it may look at, where the treebank has them. Words seen less than
     `min_count` times in training are treated as unknown. A label that marks lifted arcs (see
-    `corpus.projectivity`) is learned when the treebank has at least `min_lifted` of it.
+    `corpus.projectivity`) is learned when the treebank has at least `min_lifted` of it. `clusters` is a file of
+    word clusters, for feature sets that look at them; a trained model has them inside. With `labels_by_tag` a
+    word bears only labels that words of its UPOS tag have borne in the treebank.
     """
 
     beam: int = 8
@@ -43,6 +47,8 @@ class TransitionConfig:
     inputs: tuple[str, ...] = INPUTS
     min_count: int = 2
     min_lifted: int = 20
+    clusters: str | None = None
+    labels_by_tag: bool = True
 
     def __post_init__(self) -> None:
         for name in ("beam", "min_count", "min_lifted"):
@@ -66,9 +72,12 @@ class Grammar:
     def learn(cls, sentences: Sequence[Sentence], trees: Sequence[Tree], config: TransitionConfig) -> Grammar:
         """Collect words, tags and labels, and adapt the templates to the columns that are there."""
         guided = any(sentence.guide is not None for sentence in sentences)
-        columns = (*USUAL_COLUMNS, *([GUIDE_COLUMN] if guided else []))
-        encoder = Encoder.learn(sentences, inputs=config.inputs, min_count=config.min_count, columns=columns)
         templates = load_templates(config.features, FAMILY)
+        columns = (*USUAL_COLUMNS, *([GUIDE_COLUMN] if guided else []), *(templates.values & set(CLUSTER_COLUMNS)))
+        clusters = None if config.clusters is None else Clusters.read(config.clusters)
+        encoder = Encoder.learn(
+            sentences, inputs=config.inputs, min_count=config.min_count, columns=columns, clusters=clusters
+        )
         if guided:
             check_guided(templates, config.features)
         else:
@@ -79,7 +88,15 @@ class Grammar:
                 f"no template of the feature set {config.features!r} fits the treebank, "
                 f"which has only the columns {', '.join(encoder.columns)}"
             )
-        return cls(encoder, LabelTable.learn(trees), template_set, guided)
+        labels = LabelTable.learn(trees)
+        if config.labels_by_tag and TAGS in encoder.columns:
+            labels = labels.learn_tags(sentences, trees)
+        return cls(encoder, labels, template_set, guided)
+
+    @cached_property
+    def masks(self) -> kernels.Labels:
+        """Which labels an arc may bear, as the kernels read it."""
+        return label_masks(self.labels, self.encoder)
 
     def templates(self) -> kernels.Templates:
         """Return the templates as the kernels read them."""
@@ -90,7 +107,7 @@ class Grammar:
         columns, offsets = self.encoder.encode(sentences)
         if self.is_guided:
             columns = np.vstack([columns, guide_heads(sentences)])
-        return kernels.Sentences(columns, offsets)
+        return kernels.Sentences(columns, offsets, self.labels.tags(self.encoder, columns))
 
 
 class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
@@ -105,7 +122,9 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
     def __init__(self, config: TransitionConfig | None = None, **options: Any) -> None:
         super().__init__(config or TransitionConfig(), options)
         # Mistakes in the templates show now, not after a treebank was read.
-        compile_templates(load_templates(self.config.features, FAMILY), COLUMNS)
+        templates = load_templates(self.config.features, FAMILY)
+        compile_templates(templates, COLUMNS)
+        check_clusters(self.config.clusters, templates, self.config.features)
         self._templates: kernels.Templates | None = None
 
     def fit(self, grammar: Grammar, weights: FrozenWeights, *, learned_by: Mapping[str, Any] | None = None) -> None:
@@ -277,9 +296,9 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
         return parser
 
     def _task(self, beam: int) -> Task:
-        labels = self.grammar.labels
+        grammar = self.grammar
         assert self._templates is not None
-        return Task(self._templates, self.weights.store, label_masks(labels), labels.root_kinds(), beam)
+        return Task(self._templates, self.weights.store, grammar.masks, grammar.labels.root_kinds(), beam)
 
     def _encode(
         self, sentences: Sequence[Sentence], constraints: Sequence[Tree] | None

@@ -91,7 +91,7 @@ class TransitionPractice:
     def _one(self, place: int) -> kernels.Sentences:
         start, end = self._encoded.offsets[place], self._encoded.offsets[place + 1]
         columns = np.ascontiguousarray(self._encoded.columns[:, start:end])
-        return kernels.Sentences(columns, np.array([0, end - start], np.int64))
+        return kernels.Sentences(columns, np.array([0, end - start], np.int64), self._encoded.tags[start:end])
 
     def _make_room(self, beam: int) -> _Room:
         task = self._learner.task(beam)

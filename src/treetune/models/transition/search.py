@@ -94,6 +94,7 @@ def make_fixed(longest: int) -> kernels.Fixed:
         first_dependent=np.empty(longest + 2, np.int32),
         reach=np.empty(longest + 2, np.int32),
         may_be_root=np.empty(longest + 2, np.bool_),
+        tags=np.empty(longest + 2, np.int32),
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from treetune.errors import ConfigError, unknown_name
+from treetune.features.encoding import Encoder
 from treetune.features.templates import TemplateSet, seed_of
 from treetune.models.labels import LabelTable
 from treetune.models.transition import _kernels as kernels
@@ -48,9 +49,10 @@ def outputs(labels: LabelTable) -> int:
     return 2 + 2 * len(labels)
 
 
-def label_masks(labels: LabelTable) -> kernels.Labels:
+def label_masks(labels: LabelTable, encoder: Encoder) -> kernels.Labels:
     """Return the table of labels as the kernels read it."""
-    return kernels.Labels(*labels.masks())
+    masks = labels.masks(encoder)
+    return kernels.Labels(masks[0, 0], masks[1])
 
 
 def compile_templates(templates: TemplateSet, columns: Sequence[str]) -> kernels.Templates:

@@ -1,0 +1,316 @@
+"""Word orders and files: JSON lines, CoNLL-U with an order in a comment, and word alignments with two texts.
+
+A `WordOrder` says in which order the words of a sentence stand in another language. In Python words count from 1, as
+everywhere; in JSON lines and alignments they count from 0, as the tools that write those do.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TextIO
+
+from treetune.corpus.conllu import format_conllu, read_conllu
+from treetune.corpus.files import STANDARD_STREAM, StrPath, display_name, open_output, read_lines
+from treetune.corpus.sentence import Example, Sentence, Tree, name_sentence
+from treetune.errors import DataError
+
+COMMENT = "order"
+LINKS_COMMENT = "links"
+_PACKED = (".gz", ".zst")
+
+
+@dataclass(frozen=True, slots=True)
+class WordOrder:
+    """The words of a sentence that have a place in another language, in the order of that language.
+
+    Attributes:
+        words: Some or all words of the sentence, from 1, each once.
+        links: Pairs (word, place in the other sentence, from 1) that it was made from, if they are known.
+        target: The words of the other sentence, if they are known.
+    """
+
+    words: tuple[int, ...]
+    links: tuple[tuple[int, int], ...] = ()
+    target: tuple[str, ...] = ()
+
+    @classmethod
+    def of_links(cls, links: Iterable[tuple[int, int]], target: Sequence[str] = ()) -> WordOrder:
+        """Return the order that an alignment asks for: by the first place a word is linked to, then by the word."""
+        kept = tuple(sorted(set(links)))
+        first: dict[int, int] = {}
+        for word, place in kept:
+            first.setdefault(word, place)
+        return cls(tuple(sorted(first, key=lambda word: (first[word], word))), kept, tuple(target))
+
+    def check(self, length: int) -> None:
+        """Raise DataError unless it is an order of words of a sentence of that length."""
+        for word in (*self.words, *(word for word, _ in self.links)):
+            if not 1 <= word <= length:
+                raise DataError(f"expected the order of words from 1 to {length}, found word {word}")
+        if len(set(self.words)) != len(self.words):
+            twice = next(word for word in self.words if self.words.count(word) > 1)
+            raise DataError(f"expected every word at most once in an order, found word {twice} twice")
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """A sentence, the order its words should have, and its tree (all unknown where none is given)."""
+
+    sentence: Sentence
+    order: WordOrder
+    gold: Tree
+
+
+def read_orders(path: StrPath, *, beside: bool = True) -> Iterator[Ordered]:
+    """Yield the sentences of a file with their word orders.
+
+    Of JSON lines (``.jsonl``), each line has ``tokens`` and an ``order`` or ``links``, counted from 0. If there is a
+    CoNLL-U file of the same name beside it (``en-ja.conllu`` beside ``en-ja.jsonl``) with the same words, tags and
+    trees are taken from there, unless `beside` is False. Any other file is CoNLL-U, in which ``# order = 3 1 2`` has
+    the words' IDs in the order of the other language.
+
+    Raises:
+        DataError: the file is not as it should be; the message names the line.
+    """
+    if is_json(path):
+        tagged = _beside(path) if beside else None
+        return _read_json(path) if tagged is None else _with_trees(_read_json(path), path, tagged)
+    return _read_comments(path)
+
+
+def write_orders(items: Iterable[Ordered], target: StrPath, *, as_json: bool | None = None) -> int:
+    """Write sentences with their orders, as JSON lines or CoNLL-U, and return their number; the suffix decides.
+
+    JSON lines hold words, orders and links alone; CoNLL-U keeps tags and trees as well.
+    """
+    form = format_order_json if (is_json(target) if as_json is None else as_json) else _format_comments
+    with open_output(target) as stream:
+        return _write(items, stream, form)
+
+
+def read_alignments(links: StrPath, source: StrPath, target: StrPath) -> Iterator[Ordered]:
+    """Yield sentences with the orders that word alignments give them.
+
+    Args:
+        links: A file with a line ``0-0 1-2`` for each sentence: pairs of a source and a target word, counted from 0.
+        source: The sentences to be reordered, one a line, words separated by spaces.
+        target: Their translations, line by line.
+    """
+    files = [iter(read_lines(path)) for path in (links, source, target)]
+    number = 0
+    while True:
+        lines = [next(file, None) for file in files]
+        number += 1
+        if all(line is None for line in lines):
+            return
+        for line, path in zip(lines, (links, source, target), strict=True):
+            if line is None:
+                raise DataError(
+                    f"expected as many lines in all three files, found the end of this one before line {number} of "
+                    "another",
+                    path=display_name(path),
+                )
+        words, others = str(lines[1]).split(), str(lines[2]).split()
+        try:
+            order = WordOrder.of_links(_parse_links(str(lines[0]), len(words), len(others)), others)
+        except DataError as error:
+            raise DataError(error.problem, path=display_name(links), line=number) from None
+        yield Ordered(Sentence.of(words), order, Tree.unknown(len(words)))
+
+
+def write_alignments(items: Iterable[Ordered], links: StrPath, source: StrPath, target: StrPath) -> int:
+    """Write the alignments behind orders, and both texts, in the form that `read_alignments` reads.
+
+    Raises:
+        DataError: an order does not know the links it was made from.
+    """
+    count = 0
+    with open_output(links) as links_out, open_output(source) as source_out, open_output(target) as target_out:
+        for item in items:
+            count += 1
+            order = item.order
+            if (order.words and not order.links) or not order.target:
+                raise DataError(
+                    f"{name_sentence(count, item.sentence)}: expected an order with links and the words of the other "
+                    "language, found the order alone; write JSON lines instead"
+                )
+            links_out.write(" ".join(f"{word - 1}-{place - 1}" for word, place in order.links) + "\n")
+            source_out.write(" ".join(item.sentence.words) + "\n")
+            target_out.write(" ".join(order.target) + "\n")
+    return count
+
+
+def format_order_json(item: Ordered) -> str:
+    """Return a sentence and its order as one JSON line, counted from 0."""
+    content: dict[str, Any] = {}
+    name = _sent_id(item.sentence)
+    if name is not None:
+        content["id"] = name
+    content["tokens"] = list(item.sentence.words)
+    content["order"] = [word - 1 for word in item.order.words]
+    if item.order.links:
+        content["links"] = [[word - 1, place - 1] for word, place in item.order.links]
+    if item.order.target:
+        content["target_tokens"] = list(item.order.target)
+    return json.dumps(content, ensure_ascii=False) + "\n"
+
+
+def comment_value(sentence: Sentence, key: str) -> str | None:
+    """Return the value of a comment ``# key = value``, or None if there is none."""
+    for comment in sentence.comments:
+        name, equals, value = comment.lstrip("# ").partition("=")
+        if equals and name.strip() == key:
+            return value.strip()
+    return None
+
+
+def with_comment(sentence: Sentence, key: str, value: str) -> Sentence:
+    """Return the sentence with a comment ``# key = value``, instead of one that it had."""
+    kept = [comment for comment in sentence.comments if comment.lstrip("# ").partition("=")[0].strip() != key]
+    return replace(sentence, comments=(*kept, f"# {key} = {value}"))
+
+
+def _read_json(path: StrPath) -> Iterator[Ordered]:
+    for number, line in enumerate(read_lines(path), start=1):
+        if not line.strip():
+            continue
+        try:
+            yield _from_json(line)
+        except DataError as error:
+            raise DataError(error.problem, path=display_name(path), line=number) from None
+
+
+def _from_json(line: str) -> Ordered:
+    try:
+        content = json.loads(line)
+    except ValueError as error:
+        raise DataError(f"expected a JSON object a line: {error}") from None
+    if not isinstance(content, dict):
+        raise DataError(f"expected a JSON object a line, found {type(content).__name__}")
+    tokens = content.get("tokens")
+    if not isinstance(tokens, list) or not tokens or not all(isinstance(word, str) and word for word in tokens):
+        raise DataError('expected "tokens", a list of words')
+    links, target = content.get("links", []), content.get("target_tokens", [])
+    if not isinstance(links, list) or not all(_is_pair(link) for link in links):
+        raise DataError('expected "links" as a list of pairs [word, place], counted from 0')
+    if not isinstance(target, list) or not all(isinstance(word, str) for word in target):
+        raise DataError('expected "target_tokens", a list of words')
+    pairs = [(word + 1, place + 1) for word, place in links]
+    if "order" in content:
+        words = content["order"]
+        if not isinstance(words, list) or not all(isinstance(word, int) and word is not True for word in words):
+            raise DataError('expected "order", a list of words counted from 0')
+        order = WordOrder(tuple(word + 1 for word in words), tuple(pairs), tuple(target))
+    elif "links" in content:
+        order = WordOrder.of_links(pairs, target)
+    else:
+        raise DataError('expected "order" or "links", found neither')
+    order.check(len(tokens))
+    sentence = Sentence.of(tokens)
+    if isinstance(content.get("id"), str):
+        sentence = with_comment(sentence, "sent_id", content["id"])
+    return Ordered(sentence, order, Tree.unknown(len(tokens)))
+
+
+def _is_pair(link: Any) -> bool:
+    return isinstance(link, list) and len(link) == 2 and all(type(place) is int and place >= 0 for place in link)
+
+
+def _with_trees(items: Iterator[Ordered], path: StrPath, tagged: Path) -> Iterator[Ordered]:
+    examples = read_conllu(tagged, partial=True)
+    number = 0
+    for number, item in enumerate(items, start=1):
+        example = next(examples, None)
+        if example is None or example.sentence.words != item.sentence.words:
+            found = "its end" if example is None else repr(" ".join(example.sentence.words)[:60])
+            raise DataError(
+                f"expected the sentences of {display_name(path)}, which stands beside it: sentence {number} is "
+                f"{' '.join(item.sentence.words)[:60]!r}, found {found}",
+                path=str(tagged),
+            )
+        yield Ordered(example.sentence, item.order, example.gold)
+    if next(examples, None) is not None:
+        raise DataError(
+            f"expected the {number} sentences of {display_name(path)}, which stands beside it, found more",
+            path=str(tagged),
+        )
+
+
+def _read_comments(path: StrPath) -> Iterator[Ordered]:
+    for number, example in enumerate(read_conllu(path, partial=True), start=1):
+        try:
+            order = _from_comments(example)
+        except DataError as error:
+            place = name_sentence(number, example.sentence)
+            raise DataError(f"{place}: {error.problem}", path=display_name(path)) from None
+        yield Ordered(example.sentence, order, example.gold)
+
+
+def _from_comments(example: Example) -> WordOrder:
+    text, links = comment_value(example.sentence, COMMENT), comment_value(example.sentence, LINKS_COMMENT)
+    if text is None:
+        raise DataError(f"expected a comment '# {COMMENT} = 2 1 …' with the words in the other order, found none")
+    try:
+        words = tuple(map(int, text.split()))
+        pairs = tuple((int(word), int(place)) for word, _, place in (p.partition("-") for p in (links or "").split()))
+    except ValueError:
+        raise DataError(
+            f"expected IDs of words in the comments {COMMENT} and {LINKS_COMMENT}, found {text!r}"
+        ) from None
+    order = WordOrder(words, pairs)
+    order.check(len(example.sentence))
+    return order
+
+
+def _format_comments(item: Ordered) -> str:
+    sentence = with_comment(item.sentence, COMMENT, " ".join(map(str, item.order.words)))
+    if item.order.links:
+        text = " ".join(f"{word}-{place}" for word, place in item.order.links)
+        sentence = with_comment(sentence, LINKS_COMMENT, text)
+    return format_conllu(sentence, item.gold)
+
+
+def _parse_links(text: str, size: int, target_size: int) -> Iterator[tuple[int, int]]:
+    for pair in text.split():
+        word, dash, place = pair.partition("-")
+        if not (dash and word.isdecimal() and place.isdecimal()):
+            raise DataError(f"expected links such as 0-0 1-2, found {pair!r}")
+        if int(word) >= size or int(place) >= target_size:
+            raise DataError(
+                f"expected links up to {size - 1}-{target_size - 1}, the last words of the two sentences, found {pair}"
+            )
+        yield int(word) + 1, int(place) + 1
+
+
+def _write(items: Iterable[Ordered], stream: TextIO, form: Any) -> int:
+    count = 0
+    for item in items:
+        stream.write(form(item))
+        count += 1
+    return count
+
+
+def _bare(path: StrPath) -> str:
+    name = os.fspath(path)
+    return name.removesuffix(_PACKED[0]).removesuffix(_PACKED[1])
+
+
+def is_json(path: StrPath) -> bool:
+    """Whether a path stands for JSON lines."""
+    return _bare(path).endswith((".jsonl", ".json"))
+
+
+def _beside(path: StrPath) -> Path | None:
+    if os.fspath(path) == STANDARD_STREAM:
+        return None
+    stem = Path(_bare(path)).with_suffix(".conllu")
+    found = (stem, *(stem.with_name(stem.name + packed) for packed in _PACKED))
+    return next((place for place in found if place.is_file()), None)
+
+
+def _sent_id(sentence: Sentence) -> str | None:
+    return comment_value(sentence, "sent_id")

@@ -1,0 +1,193 @@
+"""The files of an experiment to what its model learns from: examples with trees, or sentences with tags."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from treetune.corpus.faults import SkipReport
+from treetune.corpus.orders import read_orders
+from treetune.corpus.sentence import Example, Sentence
+from treetune.corpus.tags import Tagged, hide_columns
+from treetune.corpus.treebank import is_iob, read_tagged
+from treetune.errors import ConfigError, DataError
+from treetune.experiment.experiment import Experiment
+from treetune.experiment.files import Say, described, projective, read_data
+from treetune.experiment.objectives import Plan
+from treetune.storage import load
+
+if TYPE_CHECKING:
+    from treetune.learning.objectives import Item, Objective
+    from treetune.models.sequence.tagger import Tagger
+
+# The key of MISC in which treebanks have entities.
+ENTITIES = "ner"
+
+Gold = TypeVar("Gold", Example, Tagged)
+
+
+@dataclass(slots=True)
+class Reader(ABC):
+    """Reads files by the rules of one experiment, and notes what they were.
+
+    With a `tagger` the words of all sentences get its tags, in the place of those they had.
+    """
+
+    experiment: Experiment
+    say: Say
+    tagger: Tagger | None = None
+    noted: dict[str, Any] = field(default_factory=dict)
+    objective_files: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @abstractmethod
+    def trees(self, name: str, path: str, guide: str | None = None) -> Sequence[Any]:
+        """Read what is learned from and note it under `name`."""
+
+    @abstractmethod
+    def dev(self, path: str, guide: str | None) -> Sequence[Any]:
+        """Read what an epoch is chosen by."""
+
+    def objective(self, plan: Plan) -> Objective:
+        """Read the data of an objective."""
+        items = self._orders if plan.reads_orders else partial(self._items, plan)
+        data = items(plan.data)
+        files = {"data": described(plan.data, [_sentence_of(item) for item in data])}
+        dev: Sequence[Item] = []
+        if plan.dev is not None:
+            dev = items(plan.dev)
+            files["dev"] = described(plan.dev, [_sentence_of(item) for item in dev])
+        self.objective_files[plan.name] = files
+        return plan.objective(self._learned(data, plan.data) if plan.is_intrinsic else data, dev)
+
+    def _orders(self, path: str) -> list[Item]:
+        """Read sentences, tagged as the file has them, with the orders of their words."""
+        found: list[Item] = [(item.sentence, item.order) for item in read_orders(path)]
+        if not found:
+            raise DataError("expected at least one sentence, found none", path=path)
+        return found
+
+    @abstractmethod
+    def _items(self, plan: Plan, path: str) -> Sequence[Any]:
+        """Read the sentences and references of an objective."""
+
+    def _learned(self, items: Sequence[Any], path: str) -> Sequence[Any]:
+        return items
+
+    def _tag(self, examples: list[Gold]) -> list[Gold]:
+        if self.tagger is None:
+            return examples
+        sentences = self.tagger.annotate([example.sentence for example in examples])
+        return [replace(example, sentence=sentence) for example, sentence in zip(examples, sentences, strict=True)]
+
+
+def _sentence_of(item: Any) -> Sentence:
+    sentence: Sentence = item[0] if isinstance(item, tuple) else item.sentence
+    return sentence
+
+
+@dataclass(slots=True)
+class TreeReader(Reader):
+    """Reads what a parser learns from."""
+
+    def trees(self, name: str, path: str, guide: str | None = None) -> list[Example]:
+        """Read the treebank; crossing arcs are left out if they are not to be lifted."""
+        examples = self._read(path, guide=guide)
+        self.noted[name] = described(path, [example.sentence for example in examples])
+        if guide is not None:
+            self.noted["guide"] = described(guide, [example.sentence for example in examples])
+        return self._learned(examples, path)
+
+    def dev(self, path: str, guide: str | None) -> list[Example]:
+        """Read trees to choose an epoch by."""
+        examples = self._read(path, guide=guide)
+        self.noted["dev"] = described(path, [example.sentence for example in examples])
+        if guide is not None:
+            self.noted["dev_guide"] = described(guide, [example.sentence for example in examples])
+        return examples
+
+    def _items(self, plan: Plan, path: str) -> list[Example]:
+        return self._read(path, partial=not plan.is_intrinsic)
+
+    def _read(self, path: str, *, guide: str | None = None, partial: bool = False) -> list[Example]:
+        lenient = self.experiment.train.lenient
+        return self._tag(read_data(path, guide=guide, partial=partial, lenient=lenient, say=self.say))
+
+    def _learned(self, items: Sequence[Any], path: str) -> list[Example]:
+        examples = list(items)
+        if self.experiment.train.projectivize:
+            return examples
+        flag = "--no-projectivize" if self.experiment.source.flags else "projectivize = false"
+        return projective(examples, path=path, flag=flag, say=self.say)
+
+
+@dataclass(slots=True)
+class TagReader(Reader):
+    """Reads what a tagger learns from; no sentence shows the columns that the tagger gives."""
+
+    def trees(self, name: str, path: str, guide: str | None = None) -> list[Tagged]:
+        """Read tagged sentences; those with an unknown tag cannot be learned from."""
+        examples = self._read(path, self.experiment.recipe.columns)
+        self.noted[name] = described(path, [example.sentence for example in examples])
+        for number, example in enumerate(examples, start=1):
+            if not example.gold.is_complete:
+                columns = ", ".join(self.experiment.recipe.columns)
+                raise DataError(
+                    f"sentence {number}: expected a value in {columns} for every word, found words without one",
+                    path=path,
+                )
+        return examples
+
+    def dev(self, path: str, guide: str | None) -> list[Tagged]:
+        """Read tagged sentences to choose an epoch by."""
+        examples = self._read(path, self.experiment.recipe.columns)
+        self.noted["dev"] = described(path, [example.sentence for example in examples])
+        return examples
+
+    def _items(self, plan: Plan, path: str) -> Sequence[Item]:
+        """Read sentences with what the loss compares outputs with: entities, the main verb, or tags."""
+        columns = self.experiment.recipe.columns
+        wanted = None if plan.is_intrinsic else plan.loss.reference
+        if wanted == "entities" or (wanted is not None and is_iob(path)):
+            own = [*([] if is_iob(path) else columns), ENTITIES] if ENTITIES not in columns else list(columns)
+            found = self._read(path, (ENTITIES,))
+            return [(hide_columns(one.sentence, own), one.gold) for one in found]
+        if wanted == "tree":
+            lenient = self.experiment.train.lenient
+            examples = self._tag(read_data(path, partial=True, lenient=lenient, say=self.say))
+            return [(hide_columns(example.sentence, columns), example.gold) for example in examples]
+        return self._read(path, columns)
+
+    def _read(self, path: str, columns: Sequence[str]) -> list[Tagged]:
+        report = SkipReport()
+        read = list(read_tagged(path, columns, strict=not self.experiment.train.lenient, report=report))
+        if report.skipped:
+            self.say(f"{path}: {report.summary()}")
+        if report.converted:
+            self.say(f"{path}: {report.conversions()}")
+        if not read:
+            raise DataError("expected at least one sentence, found none", path=path)
+        return self._tag(read)
+
+
+def make_reader(experiment: Experiment, say: Say) -> Reader:
+    """Return the reader for the model of an experiment."""
+    kind = TagReader if experiment.recipe.is_tagger else TreeReader
+    return kind(experiment, say, _load_tagger(experiment))
+
+
+def _load_tagger(experiment: Experiment) -> Tagger | None:
+    path = experiment.train.tagger
+    if path is None:
+        return None
+    from treetune.models.sequence.tagger import Tagger
+
+    found = load(experiment.source.placed(path))
+    key = experiment.source.key("train", "tagger")
+    if not isinstance(found, Tagger):
+        raise ConfigError(f"{key}: expected a tagger, found a {found.kind} model")
+    if set(found.columns) & set(experiment.recipe.columns):
+        raise ConfigError(f"{key}: the tagger gives {', '.join(found.columns)}, which is to be learned here")
+    return found
