@@ -265,11 +265,11 @@ def test_a_parser_gets_a_tagger_of_its_own(treebank: Path, tmp_path: Path) -> No
     [
         (
             ("--task", "pipelin"),
-            "unknown task 'pipelin'; known: parser, pipeline, tokenizer (did you mean 'pipeline'?)",
+            "unknown task 'pipelin'; known: ner, parser, pipeline, tag, tokenizer (did you mean 'pipeline'?)",
         ),
         (
             ("--task", "tokenizer", "--jackknife", 2),
-            "--jackknife is for tags, and a tokenizer gives none; leave it out",
+            "--jackknife is for the tags that a parser learns from; leave it out",
         ),
         (("--jackknife", 1), "--jackknife must be at least 2, found 1"),
         (("--jackknife", 0), "--jackknife must be at least 2, found 0"),
@@ -279,6 +279,8 @@ def test_a_parser_gets_a_tagger_of_its_own(treebank: Path, tmp_path: Path) -> No
         (("--jackknife", 2, "--guide", "graph"), "--guide cannot be given with --jackknife; leave it out"),
         (("--jackknife", 2, "--choose-by", "UAS"), "--choose-by cannot be given with --jackknife; leave it out"),
         (("--task", "pipeline", "--decoder", "projective"), "--decoder is an option of graph parsers"),
+        (("--task", "pipeline", "--column", "upos"), "--column cannot be given with --task pipeline; leave it out"),
+        (("--jackknife", 2, "--order", 2), "--order cannot be given with --jackknife; leave it out"),
         (("--task", "tokenizer", "--compact"), "--compact cannot be given with --task tokenizer; leave it out"),
         (("--compact",), "--compact is for --task pipeline and --jackknife; leave it out"),
     ],

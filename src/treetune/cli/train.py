@@ -207,6 +207,11 @@ def train(
         write_json({"model": out, "epochs": files.records, "info": info})
 
 
+# Keys of [model] that a training from text has no use for, and by which of them an option is called otherwise.
+_NOT_OF_TEXT = ("start_from", "columns", "order")
+_FLAGS = {"columns": "column"}
+
+
 def _text_plan(
     task: str,
     treebank: str | None,
@@ -228,11 +233,12 @@ def _text_plan(
         "licence": train_table.pop("licence", None),
         "lenient": train_table.pop("lenient", False),
     }
-    unused = {**given(run_options), **train_table, **{key: True for key in tables["model"] if key == "start_from"}}
+    unused = {**given(run_options), **train_table, **{key: True for key in tables["model"] if key in _NOT_OF_TEXT}}
     if task == TOKENIZER:
         unused |= {**tables["model"], **tables["learner"], **({"compact": True} if compact else {})}
     for name in unused:
-        raise ConfigError(f"--{name.replace('_', '-')} cannot be given with {what}; leave it out")
+        flag = _FLAGS.get(name, name).replace("_", "-")
+        raise ConfigError(f"--{flag} cannot be given with {what}; leave it out")
     if treebank is None or treebank.endswith(EXPERIMENT_SUFFIX):
         raise ConfigError(f"expected a treebank to train on with {what}, found {treebank or 'none'}")
     if model is None:
