@@ -205,3 +205,16 @@ def test_faults_are_said() -> None:
         list(train_tokenizer(Tokenizer(), treebank(), epochs=0))
     with pytest.raises(DataError, match=r"^expected at least one sentence to learn from, found none$"):
         list(train_tokenizer(Tokenizer(), []))
+
+
+def test_a_script_without_spaces_is_learned() -> None:
+    lines = "猫 ~が ~いる ~。\n犬 ~が ~猫 ~を ~見る ~。\n犬 ~を ~見る ~。\n猫 ~を ~いる ~。\n" * 10
+    tokenizer = Tokenizer()
+    for _ in train_tokenizer(tokenizer, examples_of(lines), epochs=4):
+        pass
+    assert tokenizer.weights is not None
+    assert tokenizer.weights.runs.dense
+    assert trained().weights is not None
+    assert not trained().weights.runs.dense  # type: ignore[union-attr]
+    words = [form for sentence in tokenizer.sentences("猫が犬を見る。") for form in sentence.words]
+    assert words == ["猫", "が", "犬", "を", "見る", "。"]
