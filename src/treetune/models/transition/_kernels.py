@@ -663,13 +663,13 @@ def clear_memo(counters):  # type: ignore[no-untyped-def]
 
 
 @inner
-def label_is_legal(label, word, fixed, from_root, labels):  # type: ignore[no-untyped-def]
-    """Say whether the arc to a word may bear a label: the fixed one, or any that suits its head and tag."""
-    if fixed.labels[word] != NO_LABEL:
-        return label == fixed.labels[word]
+def label_is_legal(label, fixed_label, tag, from_root, labels):  # type: ignore[no-untyped-def]
+    """Say whether an arc may bear a label: the fixed one, or any that suits its head and the tag of its word."""
+    if fixed_label != NO_LABEL:
+        return label == fixed_label
     if from_root:
         return labels.at_root[label]
-    return labels.at_word[fixed.tags[word], label]
+    return labels.at_word[tag, label]
 
 
 @inner
@@ -697,6 +697,7 @@ def _offer_arcs(space, state, first, word, fixed, from_root, labels, count, beam
     n_labels = labels.at_root.shape[0]
     score = space.scores[state]
     sums = space.sums
+    fixed_label, tag = fixed.labels[word], np.uint64(fixed.tags[word])
     if count == beam:
         # Most states have no arc good enough: one quick look at the best tells.
         best = sums[first]
@@ -707,7 +708,7 @@ def _offer_arcs(space, state, first, word, fixed, from_root, labels, count, beam
     for label in range(n_labels):
         total = score + sums[first + label]
         if (count < beam or total > space.best_score[count - 1]) and label_is_legal(
-            label, word, fixed, from_root, labels
+            label, fixed_label, tag, from_root, labels
         ):
             count = _offer(space, count, beam, total, state, first + label)
     return count
@@ -1320,11 +1321,11 @@ def cost_of(action, moves, fixed, labels, n, word, front, gold_heads, gold_label
         return costs[action] if moves & (CAN_SHIFT if action == SHIFT else CAN_REDUCE) else ILLEGAL
     if action < LEFT + n_labels:
         label = action - LEFT
-        if not moves & CAN_LEFT or not label_is_legal(label, word, fixed, front == n + 1, labels):
+        if not moves & CAN_LEFT or not label_is_legal(label, NO_LABEL, fixed.tags[word], front == n + 1, labels):
             return ILLEGAL
         return costs[2] + (gold_heads[word] == front and gold_labels[word] != label)
     label = action - LEFT - n_labels
-    if not moves & CAN_RIGHT or not label_is_legal(label, front, fixed, False, labels):
+    if not moves & CAN_RIGHT or not label_is_legal(label, NO_LABEL, fixed.tags[front], False, labels):
         return ILLEGAL
     return costs[3] + (gold_heads[front] == word and gold_labels[front] != label)
 
