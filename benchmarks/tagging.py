@@ -67,9 +67,16 @@ def train_here(name: str, *, seed: int, epochs: int, data: Path, cache: Path) ->
     }
 
 
+def load_tagger(path: Path) -> treetune.Tagger:
+    """Read a model back."""
+    tagger = treetune.load(path)
+    assert isinstance(tagger, treetune.Tagger)
+    return tagger
+
+
 def accuracies(path: Path, data: Path) -> dict[str, float]:
     """Return the scores on dev and test, in per cent."""
-    tagger = treetune.load(path)
+    tagger = load_tagger(path)
     found = {}
     for part, source in PARTS.items():
         gold = tagged(treetune.read_trees(data / source), tagger.columns)
@@ -88,7 +95,7 @@ def speeds(names: list[str], arguments: argparse.Namespace) -> dict[str, Any]:
     words = sum(map(len, text))
 
     def task(name: str) -> Callable[[], Callable[[], object]]:
-        tagger = treetune.load(model_path(arguments.cache, name, arguments.seeds[0]))
+        tagger = load_tagger(model_path(arguments.cache, name, arguments.seeds[0]))
         return lambda: lambda: tagger.annotate(text)
 
     tasks = {name: task(name) for name in names}

@@ -103,7 +103,7 @@ def test_every_option_changes_something() -> None:
 
 def test_training_goes_on_and_words_get_new_tags() -> None:
     tagger = trained(learner="perceptron")
-    word = Sentence.of(["a"])
+    word = Sentence.of(["b"])
     assert {candidate.output.values[1] for candidate in tagger.k_best(word, 9)} == {"V", "D"}
     news = [Tagged(word, Tags.of(["N"]))] * 5
     reports = list(treetune.train(tagger, news, epochs=3, go_on=True))
