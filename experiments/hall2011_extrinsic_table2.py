@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from tagging import COLUMNS, ENTITY_METRICS, clusters_of, read, span_counts, train, train_tagger
@@ -69,6 +70,12 @@ def objectives(
     return found
 
 
+@cache
+def plain_tagger(setting: Setting) -> Tagger:
+    """Return the tagger that knows nothing of entities; the same for all rows of a seed."""
+    return train_tagger(setting.most(read(setting.data / TAGGED)), clusters_of(setting, *TEXT), setting)
+
+
 def row(corpus: str, kind: str) -> Callable[[Setting], Mapping[str, Sequence[Counts]]]:
     """Return how a row is made."""
 
@@ -78,7 +85,7 @@ def row(corpus: str, kind: str) -> Callable[[Setting], Mapping[str, Sequence[Cou
 
         treebank = setting.most(read(setting.data / TAGGED))
         clusters = clusters_of(setting, *TEXT)
-        tagger = train_tagger(treebank, clusters, setting)
+        tagger = plain_tagger(setting)
         if kind != PLAIN:
             more = objectives(kind, tagger, part("train"), clusters, setting)
             tagger = train_tagger(treebank, clusters, setting, more)
