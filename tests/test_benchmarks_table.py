@@ -233,3 +233,15 @@ def test_page_orders_sections_and_names_their_origin(tmp_path: Path) -> None:
     assert "| first parse | 9.88 ± 0.10 |" in page
     assert "commit `0123456789ab` on Test CPU, 2 cores" in page
     assert "commit `0123456789ab` with local changes" in page
+
+
+def test_word_order_beside_parsing(table: Any) -> None:
+    record = {
+        "benchmark": "reordering",
+        **ORIGIN,
+        "words_per_cpu_second": {"parse": summary(29000.4), "parse and reorder": summary(27600.0)},
+        "share_of_parsing_speed": summary(0.9512),
+    }
+    text = table.section(record, [record])
+    assert text.startswith("## Word order\n")
+    assert "| parse and reorder, share of parsing speed | 95.1 % |" in text
