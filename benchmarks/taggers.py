@@ -1,6 +1,6 @@
 """Measure taggers through the public API: accuracy over seeds, CPU time of training, size of the file, speed.
 
-    python benchmarks/tagging.py --output benchmarks/results/tagging.json
+    python benchmarks/taggers.py --output benchmarks/results/tagging.json
 
 Each model is trained on UD English EWT in a process of its own on one thread, the epoch chosen on dev. Speed is from
 `Sentence` objects without tags to `Sentence` objects with tags (`Tagger.annotate`), encoding included, on the test
