@@ -60,7 +60,7 @@ class Extra:
     def _items(self, data: Data, loss: Loss[Any, Any]) -> list[Any]:
         if self.loss["name"] == MANY:
             return merged({file: list(data.ordered(file)) for file in self.loss["rules"]})
-        if loss.reads == "orders":
+        if loss.reference == "order":
             return [(example.sentence, order) for example, order in data.ordered(self.file)]
         return list(keep(data.others.get(self.file, data.train), self.known))
 

@@ -69,7 +69,7 @@ class Row:
         """Return the contents of word orders, if the row has to do with them."""
         extras = (*self.recipe.extras, *((self.recipe.targeted,) if self.recipe.targeted else ()))
         losses = [loss_of(loss) for loss in (self.loss, *(extra.loss for extra in extras)) if loss is not None]
-        if not any(loss.reads == "orders" for loss in losses):
+        if not any(loss.reference == "order" for loss in losses):
             return {}
         paths = {name: path.with_suffix(".jsonl") for name, path in self.corpus.files(data).items()}
         return {

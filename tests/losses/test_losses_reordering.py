@@ -91,7 +91,7 @@ def test_a_loss_by_name_reads_what_it_says(tmp_path: Path) -> None:
     path = tmp_path / "own.py"
     path.write_text("from treetune.losses import Reordering\n\nLOSS = Reordering(rules='ja')\n")
     loss = make_loss("python", function=f"{path}:LOSS")
-    assert loss.reads == "orders"
+    assert loss.reference == "order"
     assert loss.costs(SENTENCE, [RIGHT, WRONG], ORDER) == [0, 1]
 
 
