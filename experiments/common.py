@@ -10,6 +10,7 @@ import argparse
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import measuring
@@ -65,14 +66,18 @@ class Session:
             for number, (row, seed) in enumerate(missing, start=1):
                 measuring.say(f"run {number} of {len(missing)}: {row.name}, seed {seed}")
                 made = (None if fresh else self._made_elsewhere(row, seed)) or self._make(row, seed, Path(warm))
-                self.file.write(self.describe, made)
+                # Tests of significance take longer than a small run: they are made once, of all runs.
+                self.file.write(partial(self.describe, conclude=number == len(missing)), made)
         if not missing:
             # Other seeds or claims than last time may be asked for.
             self.file.write(self.describe)
         measuring.say(f"wrote {self.file.path}; show it with: python experiments/tables.py {self.file.path}")
 
-    def describe(self, runs: list[Record]) -> Record:
-        """Return the content of the result file: what the runs say together, then the runs themselves."""
+    def describe(self, runs: list[Record], *, conclude: bool = True) -> Record:
+        """Return the content of the result file: what the runs say together, then the runs themselves.
+
+        Differences are tested, and claims judged, only to `conclude`.
+        """
         here = [row for row in self.rows if not row.corpus.missing(self.folder)]
         wanted = {row.name: [self._settings(row, seed) for seed in self.seeds] for row in here}
         valid = [run for run in runs if run["settings"] in wanted.get(run["row"], ())]
@@ -88,8 +93,8 @@ class Session:
             "settings": {"epochs": self.epochs, "quick": self.limits == QUICK, "seeds": list(self.seeds)},
             **({"shown": dict(self.experiment.shown)} if self.experiment.shown else {}),
             "rows": [{"name": row.name, "corpus": row.corpus.name, **results.summary(row.name)} for row in finished],
-            "comparisons": self._comparisons(results),
-            "pattern": [claim.judge(results) for claim in self.experiment.claims],
+            "comparisons": self._comparisons(results) if conclude else [],
+            "pattern": [claim.judge(results) for claim in self.experiment.claims] if conclude else [],
             "runs": runs,
         }
 

@@ -64,6 +64,7 @@ def draw_rates(axes: Axes, found: Found) -> None:
     """Draw rates on a logarithmic axis."""
     draw_line(axes, found, RATES, list(map(rated, RATES)), TARGET)
     axes.set_xscale("log", base=2)
+    axes.set_xlim(RATES[0] / 1.2, RATES[-1] * 1.2)
     axes.set_xticks(RATES, [f"{rate:g}" for rate in RATES])
     axes.set_xlabel("steps for each step on the treebank")
     axes.set_title("questions (EWT, GUM): rates")

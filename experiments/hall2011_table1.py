@@ -2,10 +2,10 @@
 
     python experiments/hall2011_table1.py --data DIR
 
-Rows: a parser of the treebank alone; with the augmented loss at 0.5 to 4 steps for each on the treebank, learning
-from sentences of which only the Japanese (Korean) word order is known; with the word orders of five languages at once;
+Rows: a parser of the treebank alone; with the augmented loss at 0.5, 1 and 2 steps for each on the treebank, learning
+from sentences of which only the Japanese (Korean) word order is known; with the word orders of both languages at once;
 targeted self-training on the same sentences; and, which no such method can see, their gold trees. The treebank is
-small, the first 100 sentences each of EWT and GUM: the fewer trees there are, the more word orders can tell; some rows
+small, the first 500 sentences each of EWT and GUM: the fewer trees there are, the more word orders can tell; some rows
 have all of it. All tags are gold. The score is that of the order which the hand-written rules make of the predicted
 trees. Expected: the augmented loss raises the reorder-score, significantly for the transition parser on Japanese, and
 more so than targeted self-training.
@@ -29,18 +29,20 @@ PARSERS = {
     "graph": Recipe("graph", {"decoder": "projective"}),
 }
 LANGUAGES = {"ja": "Japanese", "ko": "Korean"}
-# With these, the loss over several languages.
-OTHERS = ("ar", "fr", "zh")
-RATES = (0.5, 1.0, 2.0, 4.0)
+RATES = (0.5, 1.0, 2.0)
 TREEBANK, TARGETED, TREES = "treebank alone", "targeted self-training", "gold trees of the same sentences"
-MANY_ORDERS = "2 × word orders of five languages"
+BOTH = "1 × word orders of both languages"
 WHOLE = "all of EWT and GUM"
-EPOCHS = 6
-# How many trees the augmented loss and self-training choose from. With the 8 of the paper little was learned on dev.
+EPOCHS = 4
+# How many trees the augmented loss and self-training choose from: of 8, as in the paper, the best is much less good.
 K = 32
+# A chunk of a sentence of 16 words is a fifteenth of the score; so weighted, it is worth as much as a wrong word is to
+# MIRA. With the bare score the steps are too small to leave a trace: on dev nothing was learned.
+WEIGHT = 15.0
 # Sentences of each treebank.
-MOST = 100
+MOST = 500
 LOSS: Mapping[str, Any] = {"name": "reordering", "rules": "sov"}
+WEIGHTED: Mapping[str, Any] = {"name": "weighted", "parts": [{"weight": WEIGHT, **LOSS}]}
 
 
 def file_of(language: str, part: str) -> str:
@@ -48,9 +50,9 @@ def file_of(language: str, part: str) -> str:
     return f"reorder/en-{language}-{part}"
 
 
-def corpus(*languages: str, trees: bool = False, learned: tuple[str, ...] = (), most: int | None = MOST) -> Corpus:
-    """Return the treebanks, tested on some languages; to learn from, their word orders or trees or those `learned`."""
-    files = tuple(file_of(language, "train") for language in learned or languages)
+def corpus(*languages: str, trees: bool = False, most: int | None = MOST) -> Corpus:
+    """Return the treebanks, tested on some languages, with their word orders or trees to learn from."""
+    files = tuple(file_of(language, "train") for language in languages)
     tests = tuple(file_of(language, "test") for language in languages)
     train = ("en_ewt-train", "en_gum-train", *(files if trees else ()))
     others = () if trees else files
@@ -60,13 +62,14 @@ def corpus(*languages: str, trees: bool = False, learned: tuple[str, ...] = (), 
 
 def orders(language: str, **options: object) -> Extra:
     """Return the objective of the paper: of a sentence only the order of its words in another language is known."""
-    return Extra(file_of(language, "train"), "nothing", LOSS, {"search": "list", "k": K, **options})
+    return Extra(file_of(language, "train"), "nothing", WEIGHTED, {"search": "list", "k": K, **options})
 
 
-def many_orders(**options: object) -> Extra:
-    """Return the objective of which the order in several languages is known."""
-    rules = {file_of(language, "train"): language for language in (*LANGUAGES, *OTHERS)}
-    return Extra("five languages", "nothing", {"name": MANY, "rules": rules}, {"search": "list", "k": K, **options})
+def both_orders() -> Extra:
+    """Return the objective of which the order in both languages is known."""
+    rules = {file_of(language, "train"): LOSS["rules"] for language in LANGUAGES}
+    loss = {"name": MANY, "rules": rules, "weight": WEIGHT}
+    return Extra("both languages", "nothing", loss, {"search": "list", "k": K})
 
 
 def augmented(rate: float) -> str:
@@ -92,9 +95,8 @@ def rows() -> list[Row]:
             found.append(Row(name(parser, TARGETED, language), corpus(language), targeted, LOSS))
             found.append(Row(name(parser, TREES, language), corpus(language, trees=True), recipe, LOSS))
     recipe = PARSERS["transition"]
-    many = replace(recipe, extras=(many_orders(rate=2.0),))
-    everything = corpus(*LANGUAGES, learned=(*LANGUAGES, *OTHERS))
-    found.append(Row(name("transition", MANY_ORDERS), everything, many, LOSS))
+    both = replace(recipe, extras=(both_orders(),))
+    found.append(Row(name("transition", BOTH), corpus(*LANGUAGES), both, LOSS))
     taught = replace(recipe, extras=(orders("ja"),))
     found.append(Row(name("transition", f"{WHOLE}, {TREEBANK}", "ja"), corpus("ja", most=None), recipe, LOSS))
     found.append(Row(name("transition", f"{WHOLE}, {augmented(1)}", "ja"), corpus("ja", most=None), taught, LOSS))
@@ -124,7 +126,7 @@ def claims() -> list[Claim]:
             best, targeted = name(parser, augmented(RATES[-1]), language), name(parser, TARGETED, language)
             found += [higher(best, targeted, test, "reorder"), rises_with_rate(parser, language)]
     base = name("transition", TREEBANK)
-    found += [significantly_cheaper(name("transition", MANY_ORDERS), base, file_of(one, "test")) for one in LANGUAGES]
+    found += [significantly_cheaper(name("transition", BOTH), base, file_of(one, "test")) for one in LANGUAGES]
     whole = [name("transition", f"{WHOLE}, {row}", "ja") for row in (augmented(1), TREEBANK)]
     return [*found, significantly_cheaper(whole[0], whole[1], file_of("ja", "test"))]
 

@@ -20,24 +20,25 @@ Orders = Mapping[str, WordOrder]
 class ManyOrders(Loss[Tree, Orders]):
     """The mean of the reordering loss over the languages that a sentence has an order for.
 
-    `rules` has the rule set of each file of word orders.
+    `rules` has the rule set of each file of word orders; the mean is multiplied by `weight`.
     """
 
     name: ClassVar[str] = MANY
     reads: ClassVar[str] = "orders"
 
-    def __init__(self, rules: Mapping[str, str]) -> None:
+    def __init__(self, rules: Mapping[str, str], *, weight: float = 1.0) -> None:
         self._losses = {file: Reordering(rules=one) for file, one in rules.items()}
         self._rules = dict(rules)
+        self._weight = weight
 
     def __call__(self, sentence: Sentence, output: Tree, reference: Orders) -> float:
         """Return the mean cost."""
         costs = [self._losses[file](sentence, output, order) for file, order in reference.items()]
-        return sum(costs) / len(costs)
+        return self._weight * sum(costs) / len(costs)
 
     def settings(self) -> dict[str, Any]:
         """Return name and rule sets."""
-        return {"name": self.name, "rules": self._rules}
+        return {"name": self.name, "rules": self._rules, "weight": self._weight}
 
 
 def merged(files: Mapping[str, Sequence[tuple[Example, WordOrder]]]) -> list[tuple[Sentence, Orders]]:

@@ -55,12 +55,12 @@ class Extra:
     def make(self, data: Data) -> Objective:
         """Return the objective."""
         loss = loss_of(self.loss)
-        return Objective(self._items(data), loss, name=f"{self.loss['name']} on {self.file}", **self.options)
+        return Objective(self._items(data, loss), loss, name=f"{self.loss['name']} on {self.file}", **self.options)
 
-    def _items(self, data: Data) -> list[Any]:
+    def _items(self, data: Data, loss: Loss[Any, Any]) -> list[Any]:
         if self.loss["name"] == MANY:
             return merged({file: list(data.ordered(file)) for file in self.loss["rules"]})
-        if self.loss["name"] == "reordering":
+        if loss.reference == "order":
             return [(example.sentence, order) for example, order in data.ordered(self.file)]
         return list(keep(data.others.get(self.file, data.train), self.known))
 

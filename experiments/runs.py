@@ -68,8 +68,8 @@ class Row:
     def _orders(self, data: Path) -> Record:
         """Return the contents of word orders, if the row has to do with them."""
         extras = (*self.recipe.extras, *((self.recipe.targeted,) if self.recipe.targeted else ()))
-        losses = [loss for loss in (self.loss, *(extra.loss for extra in extras)) if loss is not None]
-        if not any(loss["name"].startswith("reordering") for loss in losses):
+        losses = [loss_of(loss) for loss in (self.loss, *(extra.loss for extra in extras)) if loss is not None]
+        if not any(loss.reference == "order" for loss in losses):
             return {}
         paths = {name: path.with_suffix(".jsonl") for name, path in self.corpus.files(data).items()}
         return {

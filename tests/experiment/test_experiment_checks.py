@@ -42,7 +42,7 @@ def fault(tmp_path: Path, text: str) -> str:
         (
             "[train]\nepoch = 5\n",
             "[train]: unknown key 'epoch'; known: choose_by, dev, dev_guide, epochs, folds, guide, lenient, licence, "
-            "model, projectivize, seed, threads, treebank (did you mean 'epochs'?)",
+            "model, projectivize, seed, tagger, threads, treebank (did you mean 'epochs'?)",
         ),
         ('[train]\nepochs = "ten"\n', '[train] epochs: expected a whole number of at least 1, found "ten"'),
         ("[train]\nepochs = 0\n", "[train] epochs: expected a whole number of at least 1, found 0"),
@@ -62,13 +62,13 @@ def fault(tmp_path: Path, text: str) -> str:
         ("[model]\nparser = 'grpah'\n", "[model]: unknown parser 'grpah'; known: graph, graph2, transition"),
         (
             "[model]\nbeem = 4\n",
-            "[model]: unknown key 'beem'; known: beam, features, inputs, labels_by_tag, min_count, min_lifted, parser, "
-            "start_from (did you mean 'beam'?)",
+            "[model]: unknown key 'beem'; known: beam, clusters, features, inputs, labels_by_tag, min_count, "
+            "min_lifted, parser, start_from, task (did you mean 'beam'?)",
         ),
         (
             "[model]\nparser = 'graph'\norder = 2\n",
-            "[model]: unknown key 'order'; known: decoder, features, inputs, labels, labels_by_tag, max_memory, "
-            "min_count, min_lifted, parser, start_from (did you mean 'decoder'?)",
+            "[model]: unknown key 'order'; known: clusters, decoder, features, inputs, labels, labels_by_tag, "
+            "max_memory, min_count, min_lifted, parser, start_from, task (did you mean 'decoder'?)",
         ),
         (
             "[model]\nparser = 'graph'\nbeam = 2\n",

@@ -113,7 +113,7 @@ def test_files_are_looked_for_before_any_is_read(data: Path, monkeypatch: pytest
     def read(*args: object, **options: object) -> None:
         raise AssertionError("data was read")
 
-    monkeypatch.setattr("treetune.experiment.task.read_data", read)
+    monkeypatch.setattr("treetune.experiment.reading.read_data", read)
     with pytest.raises(DataError) as caught:
         prepared(data, tables(dev="none.conllu"))
     assert str(caught.value) == f"{data / 'none.conllu'}: expected a file, found nothing under this name"

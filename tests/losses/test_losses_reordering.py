@@ -87,6 +87,14 @@ def test_wrong_options_are_named(options: dict[str, object], message: str) -> No
         make_loss("reordering", **options)
 
 
+def test_a_loss_by_name_reads_what_it_says(tmp_path: Path) -> None:
+    path = tmp_path / "own.py"
+    path.write_text("from treetune.losses import Reordering\n\nLOSS = Reordering(rules='ja')\n")
+    loss = make_loss("python", function=f"{path}:LOSS")
+    assert loss.reference == "order"
+    assert loss.costs(SENTENCE, [RIGHT, WRONG], ORDER) == [0, 1]
+
+
 def test_a_sum_reads_what_its_parts_read() -> None:
     both = Weighted([(1, Reordering()), (3, Reordering(rules="hi", score="tau"))])
     assert both.reference == "order"

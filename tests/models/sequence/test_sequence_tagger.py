@@ -117,6 +117,7 @@ def test_features_are_those_of_named_templates_whatever_the_model() -> None:
         ({"inputs": ("lemma",)}, r"unknown input column 'lemma'; known: feats, upos, xpos"),
         ({"min_count": 0}, r"min_count must be at least 1, found 0"),
         ({"dictionary": -1}, r"dictionary must be at least 0, found -1"),
+        ({"hide": -1}, r"hide must be at least 0, found -1"),
         ({"prune": 1.0}, r"prune must be at least 0 and less than 1, found 1.0"),
         ({"max_memory": 0}, r"max_memory must be a number of GB above 0, found 0"),
         ({"features": "best"}, r"unknown feature set 'best'; known: default, ner"),

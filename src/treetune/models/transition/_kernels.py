@@ -68,10 +68,15 @@ class Sentences(NamedTuple):
 
 
 class Labels(NamedTuple):
-    """Which labels an arc from the root and an arc from a word may bear; the latter by the tag of its dependent."""
+    """Which labels an arc from the root and an arc from a word may bear; the latter by the tag of its dependent.
+
+    `lists` has the same labels as numbers, `lengths` of them a row: first those from the root, then those of each tag.
+    """
 
     at_root: NDArray[np.bool_]
     at_word: NDArray[np.bool_]
+    lists: NDArray[np.int32]
+    lengths: NDArray[np.int32]
 
 
 class Templates(NamedTuple):
@@ -663,13 +668,13 @@ def clear_memo(counters):  # type: ignore[no-untyped-def]
 
 
 @inner
-def label_is_legal(label, word, fixed, from_root, labels):  # type: ignore[no-untyped-def]
-    """Say whether the arc to a word may bear a label: the fixed one, or any that suits its head and tag."""
-    if fixed.labels[word] != NO_LABEL:
-        return label == fixed.labels[word]
+def label_is_legal(label, fixed_label, tag, from_root, labels):  # type: ignore[no-untyped-def]
+    """Say whether an arc may bear a label: the fixed one, or any that suits its head and the tag of its word."""
+    if fixed_label != NO_LABEL:
+        return label == fixed_label
     if from_root:
         return labels.at_root[label]
-    return labels.at_word[fixed.tags[word], label]
+    return labels.at_word[tag, label]
 
 
 @inner
@@ -694,22 +699,24 @@ def _offer(space, count, beam, score, state, action):  # type: ignore[no-untyped
 @inner
 def _offer_arcs(space, state, first, word, fixed, from_root, labels, count, beam):  # type: ignore[no-untyped-def]
     """Offer the arcs of one direction to a word; their transitions start at `first`."""
-    n_labels = labels.at_root.shape[0]
     score = space.scores[state]
     sums = space.sums
+    if fixed.labels[word] != NO_LABEL:
+        action = first + fixed.labels[word]
+        return _offer(space, count, beam, score + sums[action], state, action)
     if count == beam:
-        # Most states have no arc good enough: one quick look at the best tells.
+        # Most states have no arc good enough: one quick look at the best, allowed or not, tells.
         best = sums[first]
-        for action in range(np.uint64(first), np.uint64(first + n_labels)):
+        for action in range(np.uint64(first), np.uint64(first + labels.at_root.shape[0])):
             best = sums[action] if sums[action] > best else best
         if score + best <= space.best_score[count - 1]:
             return count
-    for label in range(n_labels):
-        total = score + sums[first + label]
-        if (count < beam or total > space.best_score[count - 1]) and label_is_legal(
-            label, word, fixed, from_root, labels
-        ):
-            count = _offer(space, count, beam, total, state, first + label)
+    row = np.uint64(0) if from_root else np.uint64(fixed.tags[word] + 1)
+    for i in range(np.uint64(labels.lengths[row])):
+        action = np.uint64(first) + np.uint64(labels.lists[row, i])
+        total = score + sums[action]
+        if count < beam or total > space.best_score[count - 1]:
+            count = _offer(space, count, beam, total, state, np.int64(action))
     return count
 
 
@@ -1320,11 +1327,11 @@ def cost_of(action, moves, fixed, labels, n, word, front, gold_heads, gold_label
         return costs[action] if moves & (CAN_SHIFT if action == SHIFT else CAN_REDUCE) else ILLEGAL
     if action < LEFT + n_labels:
         label = action - LEFT
-        if not moves & CAN_LEFT or not label_is_legal(label, word, fixed, front == n + 1, labels):
+        if not moves & CAN_LEFT or not label_is_legal(label, NO_LABEL, fixed.tags[word], front == n + 1, labels):
             return ILLEGAL
         return costs[2] + (gold_heads[word] == front and gold_labels[word] != label)
     label = action - LEFT - n_labels
-    if not moves & CAN_RIGHT or not label_is_legal(label, front, fixed, False, labels):
+    if not moves & CAN_RIGHT or not label_is_legal(label, NO_LABEL, fixed.tags[front], False, labels):
         return ILLEGAL
     return costs[3] + (gold_heads[front] == word and gold_labels[front] != label)
 

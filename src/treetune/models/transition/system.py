@@ -52,7 +52,10 @@ def outputs(labels: LabelTable) -> int:
 def label_masks(labels: LabelTable, encoder: Encoder) -> kernels.Labels:
     """Return the table of labels as the kernels read it."""
     masks = labels.masks(encoder)
-    return kernels.Labels(masks[0, 0], masks[1])
+    rows = np.concatenate([masks[0, :1], masks[1]])
+    # What is allowed comes first, in order.
+    lists = np.argsort(~rows, axis=1, kind="stable").astype(np.int32)
+    return kernels.Labels(masks[0, 0], masks[1], lists, rows.sum(axis=1).astype(np.int32))
 
 
 def compile_templates(templates: TemplateSet, columns: Sequence[str]) -> kernels.Templates:
