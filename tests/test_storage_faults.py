@@ -19,6 +19,7 @@ import treetune
 from stub_parser import StubParser, stub_model_fixture, trained
 from treetune import storage
 from treetune.errors import ModelError
+from treetune.models.kinds import MODELS
 
 __all__ = ["stub_model_fixture"]
 
@@ -130,7 +131,7 @@ def test_unknown_kind_can_be_looked_at_but_not_loaded(tmp_path: Path) -> None:
     path = tmp_path / "m"
     saved(path)
     assert storage.inspect(path).kind == "stub"
-    known = "graph, guided, pipeline, tagger, tokenizer, transition"
+    known = ", ".join(sorted(MODELS))
     assert message(storage.load, path) == f"{path} holds a model of the unknown kind 'stub'; known: {known}"
 
 

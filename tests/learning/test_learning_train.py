@@ -4,13 +4,14 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from treetune.corpus.projectivity import is_projective
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ConfigError, DataError
+from treetune.evaluate.judges import Judge
 from treetune.evaluate.scores import evaluate
 from treetune.learning import trainer
 from treetune.learning.progress import Progress
@@ -104,7 +105,8 @@ def test_reports_count_sentences_and_words(monkeypatch: pytest.MonkeyPatch) -> N
 def test_the_best_epoch_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     dev = sample().dev
     values = iter([0.5, 0.9, 0.7, 0.9])
-    monkeypatch.setattr(trainer, "evaluate", lambda *_: {"LAS": next(values)})
+    judge: Any = Judge(("LAS",), "LAS", lambda *_: cast(Any, {"LAS": next(values)}))
+    monkeypatch.setattr(TransitionParser, "judge", judge)
     parser, reports = run(sample().train, dev=dev, epochs=4)
     ends = [report for report in reports if report.is_epoch_end]
     assert [report.best for report in ends] == [True, True, False, False]

@@ -33,11 +33,12 @@ class TaggerConfig:
     `columns` are what it gives; of several the tag is the joint value. `order` 2 lets it look at two tags back.
     `inputs` are the columns of tags it may look at. Words seen less than `min_count` times in training are treated as
     unknown; those seen up to `hide` times, in every other pass over the training data, so that the tagger learns both
-    to know them and to do without. Words seen `dictionary` times or more can only have the tags they were seen with
-    (0: any word, any tag). `prune` drops weights below that part of the largest: a smaller file, at some cost. `l2` is
-    how much the learner "crf" gives for small weights: that times their squares is added to minus the log-likelihood.
-    `max_memory` is how many GB one sentence may take. `clusters` is a file of word clusters; a trained model has them
-    inside. `spans` says that tags are IOB2 tags of spans (entities), by which outputs are then scored.
+    to know them and to do without. Words seen `dictionary` times or more can only have the tags they were seen with,
+    or that go with those (see `Lexicon.learn`); 0: any word, any tag. `prune` drops weights below that part of the
+    largest: a smaller file, at some cost. `l2` is how much the learner "crf" gives for small weights: that times their
+    squares is added to minus the log-likelihood. `max_memory` is how many GB one sentence may take. `clusters` is a
+    file of word clusters; a trained model has them inside. `spans` says that tags are IOB2 tags of spans (entities), by
+    which outputs are then scored.
     """
 
     columns: tuple[str, ...] = ("upos",)
@@ -47,7 +48,7 @@ class TaggerConfig:
     min_count: int = 1
     hide: int = 1
     dictionary: int = 5
-    prune: float = 0.004
+    prune: float = 0.006
     l2: float = 1.0
     max_memory: float = 2.0
     clusters: str | None = None
