@@ -85,8 +85,7 @@ def draw(record: Mapping[str, Any], path: Path) -> None:
     from matplotlib.figure import Figure
 
     found = Found(record)
-    options: dict[Any, Any] = {"svg.hashsalt": "treetune", "svg.fonttype": "none", "font.size": 9, "axes.titlesize": 10}
-    with mpl.rc_context(options):
+    with mpl.rc_context({"svg.hashsalt": "treetune", "svg.fonttype": "none", "font.size": 9, "axes.titlesize": 10}):
         figure = Figure(figsize=(9, 6.2), layout="constrained")
         grid = figure.subplots(2, 2)
         draw_lists(grid[0, 0], found)
