@@ -109,9 +109,39 @@ def startup_table(record: Record) -> str:
 
 
 GOALS = "goals"
+TAGGING_COLUMNS = {
+    "dev UPOS": "dev_UPOS",
+    "dev XPOS": "dev_XPOS",
+    "UPOS": "test_UPOS",
+    "XPOS": "test_XPOS",
+    "FEATS": "test_FEATS",
+    "all columns": "test_accuracy",
+    "known words": "test_known",
+    "unknown words": "test_unknown",
+    "model (MB)": "model_mb",
+    "training (CPU-min)": "cpu_minutes",
+}
+
+
+def tagging_table(record: Record) -> str:
+    """Return what taggers reach and cost, one row a model; whoever was only timed has no more than a speed."""
+    rows = []
+    for name, speed in record["words_per_cpu_second"].items():
+        means = record["mean"].get(name, {})
+        cells = [spread(means[column], 2) if column in means else "" for column in TAGGING_COLUMNS.values()]
+        rows.append((name, *cells, spread(speed)))
+    seeds = max(len(runs) for runs in record["runs"].values())
+    about = (
+        f"Trained on `{record['train']}`, gold tokens, {record['epochs']} epochs, the best chosen on dev; scores on "
+        f"test unless dev is named; {seeds} seeds, one thread; ± is the 95 % interval of the mean."
+    )
+    return "\n\n".join([about, markdown(("tagger", *TAGGING_COLUMNS, "words per CPU-s"), rows)])
+
+
 TABLES: dict[str, tuple[str, Callable[[Record], str]]] = {
     "compare": ("Beside other parsers", compare_table),
     "training": ("Training", training_table),
+    "tagging": ("Taggers", tagging_table),
     "startup": ("Starting", startup_table),
 }
 
@@ -173,7 +203,7 @@ def origin(record: Record) -> str:
 
 def page(records: Sequence[Record]) -> str:
     """Return all results as one page: goals after the comparisons."""
-    order = ["compare", GOALS, "training", "startup"]
+    order = ["compare", GOALS, "training", "tagging", "startup"]
     in_order = sorted(records, key=lambda record: order.index(record["benchmark"]))
     made = "Made by `python benchmarks/table.py` from the files in `benchmarks/results`; do not edit."
     return "\n\n".join(["# Benchmarks", made, *(section(record, records) for record in in_order)]) + "\n"

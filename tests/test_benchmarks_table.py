@@ -233,3 +233,19 @@ def test_page_orders_sections_and_names_their_origin(tmp_path: Path) -> None:
     assert "| first parse | 9.88 ± 0.10 |" in page
     assert "commit `0123456789ab` on Test CPU, 2 cores" in page
     assert "commit `0123456789ab` with local changes" in page
+
+
+def test_taggers_have_scores_and_whoever_was_only_timed_has_a_speed(table: Any) -> None:
+    record = {
+        "benchmark": "tagging",
+        **ORIGIN,
+        "train": "train.conllu",
+        "epochs": 7,
+        "runs": {"ours": [{}, {}]},
+        "mean": {"ours": {"test_UPOS": summary(95.25), "model_mb": summary(3.1)}},
+        "words_per_cpu_second": {"ours": summary(150_000), "theirs": summary(10_000)},
+    }
+    ours, theirs = table.tagging_table(record).splitlines()[-2:]
+    assert ours == "| ours |  |  | 95.25 ± 0.50 |  |  |  |  |  | 3.10 ± 0.50 |  | 150,000 ± 0 |"
+    assert theirs == "| theirs |" + "  |" * 10 + " 10,000 ± 0 |"
+    assert table.section(record, []).startswith("## Taggers\n\nTrained on `train.conllu`, gold tokens, 7 epochs")

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import treetune
 from treetune.corpus.files import open_atomic
 from treetune.errors import ModelError
-from treetune.models.base import Model
+from treetune.evaluate.judges import TREES
+from treetune.models.base import Model, Parser
 from treetune.models.kinds import MODELS, model_class
 
 if TYPE_CHECKING:
@@ -100,6 +101,14 @@ def load(path: str | Path) -> Model[Any]:
             f"{path} holds a model of the unknown kind {header.kind!r}; known: {', '.join(sorted(MODELS))}"
         )
     return model_class(header.kind).from_state(header.config, _unpack(payload, path))
+
+
+def load_parser(path: str | Path) -> Parser:
+    """Read a model that must be a parser; `load` reads models of all kinds."""
+    model = load(path)
+    if model.judge is not TREES:
+        raise ModelError(f"{path} holds a {model.kind}, which gives no trees; expected a parser")
+    return model
 
 
 def inspect(path: str | Path) -> Header:

@@ -27,7 +27,7 @@ from treetune.experiment.guides import check_strict
 from treetune.experiment.recipe import check_kind
 from treetune.experiment.source import FLAGS
 from treetune.models.base import Parser
-from treetune.storage import load
+from treetune.storage import load_parser
 
 # Large enough to keep threads busy, small enough that memory does not grow with the file.
 CHUNK = 1000
@@ -73,7 +73,7 @@ def parse(
         check_strict(lenient=lenient, source=FLAGS)
         if guide == source == STANDARD_STREAM:
             raise ConfigError("only one of IN and --guide can be read from stdin")
-    parser = load(model)
+    parser = load_parser(model)
     if guide is not None and not parser.is_guided:
         raise ConfigError(f"{model} was trained without a guide and would not look at --guide; leave it out")
     search = given({"beam": beam, "decoder": decoder, "max_memory": max_memory})

@@ -17,7 +17,7 @@ from treetune.models.sequence.tagger import Tagger
 from treetune.weights.store import FrozenWeights, LiveWeights
 
 TEMPLATES = str(Path(__file__).with_name("every_reach.txt"))
-WORDS = ("a", "b", "ab", "Ba", "c1", "aba", "x")
+WORDS = ("a", "b", "ab", "Ba", "c1", "aba", "x", "A", "bab", "abc", "xx")
 TAGS = ("N", "V", "D")
 
 
@@ -33,7 +33,7 @@ def random_tagged(seed: int, *, count: int = 12, longest: int = 5, tags: Sequenc
 
 
 def make_tagger(**options: Any) -> Tagger:
-    return Tagger(**{"features": TEMPLATES, "min_count": 1, **options})
+    return Tagger(**{"features": TEMPLATES, "prune": 0.0, **options})
 
 
 def make_learner(tagger: Tagger, examples: Sequence[Tagged], **options: Any) -> TaggerLearner:

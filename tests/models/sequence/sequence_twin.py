@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -144,6 +146,14 @@ class TwinLearner:
         self.gold = [tuple(ids[value] for value in example.gold.values[1:]) for example in examples]
         order = learner.tagger.config.order
         self.chains = [ChainTwin(learner.grammar, example.sentence, order=order) for example in examples]
+        self.hidden = [copy.copy(chain) for chain in self.chains]
+        for column in {"w", "lower"} & set(self.chains[0].columns):
+            counts = Counter(value for chain in self.chains for value in chain.columns[column])
+            for chain in self.hidden:
+                root, *values = chain.columns[column]
+                values = [2 if counts[value] <= learner.tagger.config.hide else value for value in values]
+                chain.columns = {**chain.columns, column: [root, *values]}
+        self.seen = 0
 
     def weight(self, feature: int, tag: int) -> float:
         return float(self.rows.weights.get((feature >> 28, tag), 0.0))
@@ -152,7 +162,9 @@ class TwinLearner:
         updated = 0
         for number in order:
             self.rows.steps += 1
-            changes = self.changes(self.chains[number], self.gold[number])
+            chains = self.hidden if self.seen // len(self.chains) % 2 else self.chains
+            changes = self.changes(chains[number], self.gold[number])
+            self.seen += 1
             self.rows.add(changes)
             updated += bool(changes)
         return updated

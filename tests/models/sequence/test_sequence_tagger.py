@@ -13,10 +13,11 @@ from sequence_samples import TEMPLATES, fitted, make_tagger, random_tagged
 import treetune
 from treetune.corpus.sentence import ROOT, Sentence
 from treetune.corpus.tags import tagged
-from treetune.errors import ConfigError
+from treetune.errors import ConfigError, ModelError
 from treetune.features.templates import known_sets
 from treetune.models.sequence.grammar import TaggerConfig
 from treetune.sample import generate
+from treetune.storage import load_parser
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +73,13 @@ def test_a_model_file_gives_the_same_tagger(joint: treetune.Tagger, tmp_path: Pa
     assert path.read_bytes() == (tmp_path / "again").read_bytes()
 
 
+def test_a_tagger_is_no_parser(joint: treetune.Tagger, tmp_path: Path) -> None:
+    path = tmp_path / "tagger.treetune"
+    treetune.save(joint, path)
+    with pytest.raises(ModelError, match=r"tagger\.treetune holds a tagger, which gives no trees; expected a parser$"):
+        load_parser(path)
+
+
 def test_pruning_makes_a_model_smaller(english: list[treetune.Example]) -> None:
     cells = []
     for prune in (0.0, 0.05, 0.3):
@@ -117,6 +125,7 @@ def test_features_are_those_of_named_templates_whatever_the_model() -> None:
         ({"inputs": ("lemma",)}, r"unknown input column 'lemma'; known: feats, upos, xpos"),
         ({"min_count": 0}, r"min_count must be at least 1, found 0"),
         ({"dictionary": -1}, r"dictionary must be at least 0, found -1"),
+        ({"hide": -1}, r"hide must be at least 0, found -1"),
         ({"prune": 1.0}, r"prune must be at least 0 and less than 1, found 1.0"),
         ({"max_memory": 0}, r"max_memory must be a number of GB above 0, found 0"),
         ({"features": "best"}, r"unknown feature set 'best'; known: default, ner"),

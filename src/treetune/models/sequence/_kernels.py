@@ -134,22 +134,24 @@ def hash_words(space, templates, columns, base, n, position, chain_only):  # typ
 
 
 @inner
-def chain_feature(parts, templates, template, last_tag, tag_before):  # type: ignore[no-untyped-def]
-    """Return the feature of a template that looks at tags."""
-    combined = parts[template]
-    if templates.looks[template, 0]:
-        combined += mix(np.uint64(last_tag) + templates.tag_seeds[0])
-    if templates.looks[template, 1]:
-        combined += mix(np.uint64(tag_before) + templates.tag_seeds[1])
-    return mix(combined)
+def chain_feature(parts, templates, template, last_hash, hash_before):  # type: ignore[no-untyped-def]
+    """Return the feature of a template that looks at tags, whose hashes are given."""
+    looks = templates.looks
+    return mix(
+        parts[template] + looks[template, np.uint64(0)] * last_hash + looks[template, np.uint64(1)] * hash_before
+    )
 
 
 @inner
-def fetch_rows(space, store, first, last):  # type: ignore[no-untyped-def]
-    """Look up the rows of features [first, last): all slots are asked for, then all rows."""
+def hash_tag(templates, tag, back):  # type: ignore[no-untyped-def]
+    """Return the hash of a tag that stands one (`back` 0) or two words before."""
+    return mix(np.uint64(tag) + templates.tag_seeds[back])
+
+
+@inner
+def find_rows(space, store, first, last):  # type: ignore[no-untyped-def]
+    """Look up the rows of features [first, last), and bring them into the cache."""
     features, rows, table = space.features, space.rows, store.table
-    for i in range(first, last):
-        prefetch(table, home_slot(table, features[i]))
     for i in range(first, last):
         row = find_row(table, features[i])
         rows[i] = row
@@ -160,6 +162,15 @@ def fetch_rows(space, store, first, last):  # type: ignore[no-untyped-def]
         else:
             prefetch(store.outputs, np.uint64(row))
             prefetch(store.weights, np.uint64(row))
+
+
+@inner
+def fetch_rows(space, store, first, last):  # type: ignore[no-untyped-def]
+    """Look up the rows of features [first, last): all slots are asked for, then all rows."""
+    features, table = space.features, store.table
+    for i in range(first, last):
+        prefetch(table, home_slot(table, features[i]))
+    find_rows(space, store, first, last)
 
 
 @inner
@@ -223,20 +234,33 @@ def fill_emissions(space, templates, store, tags, start, end, is_needed):  # typ
 
 @inner
 def fill_bigrams(space, templates, store, sets, last_set, start, end):  # type: ignore[no-untyped-def]
-    """Fill `bigrams`, a row for each tag of the set before: what templates with the last tag alone say."""
+    """Fill `bigrams`, a row for each tag of the set before: what templates with the last tag alone say.
+
+    The features of all tags are hashed, then looked up, then added, so that their memory accesses overlap.
+    """
     bigrams, sums, tags = space.bigrams, space.sums, sets.tags
+    features, table = space.features, store.table
     size = end - start
     first, last = np.uint64(templates.bounds[0]), np.uint64(templates.bounds[1])
     previous_start, previous_end = set_range(sets, last_set)
+    # Beyond the templates themselves.
+    begin = np.uint64(templates.bounds[2])
+    place = begin
+    for previous in range(previous_start, previous_end):
+        last_hash = hash_tag(templates, tags[previous], 0)
+        for template in range(first, last):
+            features[place] = chain_feature(space.parts, templates, template, last_hash, np.uint64(0))
+            prefetch(table, home_slot(table, features[place]))
+            place += np.uint64(1)
+    find_rows(space, store, begin, place)
+    place = begin
     for previous in range(previous_start, previous_end):
         clear_sums(sums, tags, start, end)
-        for template in range(first, last):
-            space.features[template] = chain_feature(space.parts, templates, template, tags[previous], 0)
-        fetch_rows(space, store, first, last)
-        add_rows(space, store, first, last, tags, start, end)
+        add_rows(space, store, place, place + (last - first), tags, start, end)
+        place += last - first
         row = (previous - previous_start) * size
-        for place in range(start, end):
-            bigrams[row + (place - start)] = sums[np.uint64(tags[place])]
+        for i in range(start, end):
+            bigrams[row + (i - start)] = sums[np.uint64(tags[i])]
 
 
 @inner
@@ -244,9 +268,10 @@ def fill_trigrams(space, templates, store, tags, start, end, last_tag, tag_befor
     """Fill the moves from one state: its row of `bigrams`, and what templates with the tag before that say."""
     moves, sums = space.moves, space.sums
     first, last = np.uint64(templates.bounds[1]), np.uint64(templates.bounds[2])
+    last_hash, hash_before = hash_tag(templates, last_tag, 0), hash_tag(templates, tag_before, 1)
     clear_sums(sums, tags, start, end)
     for template in range(first, last):
-        space.features[template] = chain_feature(space.parts, templates, template, last_tag, tag_before)
+        space.features[template] = chain_feature(space.parts, templates, template, last_hash, hash_before)
     fetch_rows(space, store, first, last)
     add_rows(space, store, first, last, tags, start, end)
     for place in range(start, end):
@@ -339,6 +364,11 @@ def search(space, templates, store, sets, sentences, base, n, second_order, k, i
             for place in range(size):
                 step = moves[place] + emissions[place]
                 target = layer + (shift + place) * many
+                if many == np.uint64(1):
+                    if scores[source] + step > scores[target]:
+                        scores[target] = scores[source] + step
+                        back[target] = np.int32(state)
+                    continue
                 for rank in range(many):
                     if scores[source + rank] == -np.inf:
                         break
@@ -402,10 +432,10 @@ def tag_at(tags, place, boundary):  # type: ignore[no-untyped-def]
 @inner
 def hash_chain(space, templates, tags, position, boundary):  # type: ignore[no-untyped-def]
     """Fill `features` of the templates that look at tags; those of words are hashed already."""
-    last_tag = tag_at(tags, position - 1, boundary)
-    tag_before = tag_at(tags, position - 2, boundary)
+    last_hash = hash_tag(templates, tag_at(tags, position - 1, boundary), 0)
+    hash_before = hash_tag(templates, tag_at(tags, position - 2, boundary), 1)
     for template in range(np.uint64(templates.bounds[0]), np.uint64(templates.bounds[2])):
-        space.features[template] = chain_feature(space.parts, templates, template, last_tag, tag_before)
+        space.features[template] = chain_feature(space.parts, templates, template, last_hash, hash_before)
 
 
 @lean_entry
@@ -694,8 +724,9 @@ def add_gradients(  # type: ignore[no-untyped-def]
     previous_start, previous_end = set_range(sets, last_set)
     for previous in range(previous_start, previous_end):
         place = previous - previous_start
+        last_hash = hash_tag(templates, sets.tags[previous], 0)
         for template in range(np.uint64(templates.bounds[0]), np.uint64(templates.bounds[1])):
-            feature = chain_feature(space.parts, templates, template, sets.tags[previous], 0)
+            feature = chain_feature(space.parts, templates, template, last_hash, np.uint64(0))
             count = add_gradient(
                 store, sets.tags, start, end, feature, chances.pairs, place * size, chances.places,
                 gold_place if np.int64(place) == gold_last else NOWHERE, rate, update, count,

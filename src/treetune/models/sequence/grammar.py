@@ -32,9 +32,10 @@ class TaggerConfig:
 
     `columns` are what it gives; of several the tag is the joint value. `order` 2 lets it look at two tags back.
     `inputs` are the columns of tags it may look at. Words seen less than `min_count` times in training are treated as
-    unknown; those seen `dictionary` times or more can only have the tags they were seen with (0: any word, any tag).
-    `prune` drops weights below that part of the largest: a smaller file, at some cost. `l2` is how
-    much the learner "crf" gives for small weights: that times their squares is added to minus the log-likelihood.
+    unknown; those seen up to `hide` times, in every other pass over the training data, so that the tagger learns both
+    to know them and to do without. Words seen `dictionary` times or more can only have the tags they were seen with
+    (0: any word, any tag). `prune` drops weights below that part of the largest: a smaller file, at some cost. `l2` is
+    how much the learner "crf" gives for small weights: that times their squares is added to minus the log-likelihood.
     `max_memory` is how many GB one sentence may take. `clusters` is a file of word clusters; a trained model has them
     inside. `spans` says that tags are IOB2 tags of spans (entities), by which outputs are then scored.
     """
@@ -43,9 +44,10 @@ class TaggerConfig:
     order: int = 1
     features: str = "default"
     inputs: tuple[str, ...] = ()
-    min_count: int = 2
+    min_count: int = 1
+    hide: int = 1
     dictionary: int = 5
-    prune: float = 0.0
+    prune: float = 0.004
     l2: float = 1.0
     max_memory: float = 2.0
     clusters: str | None = None
@@ -59,8 +61,9 @@ class TaggerConfig:
             raise ConfigError(f"order must be 1 or 2, found {self.order}")
         if self.min_count < 1:
             raise ConfigError(f"min_count must be at least 1, found {self.min_count}")
-        if self.dictionary < 0:
-            raise ConfigError(f"dictionary must be at least 0, found {self.dictionary}")
+        for name in ("dictionary", "hide"):
+            if getattr(self, name) < 0:
+                raise ConfigError(f"{name} must be at least 0, found {getattr(self, name)}")
         if not 0 <= self.l2 < float("inf"):
             raise ConfigError(f"l2 must be a number from 0 up, found {self.l2}")
         if not 0 <= self.prune < 1:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from treetune.corpus.sentence import Sentence
 from treetune.corpus.tags import Tagged, Tags
 from treetune.errors import ConfigError, DataError
+from treetune.features.encoding import FIRST_ID, UNSEEN
 from treetune.models.learners import (
     CRF,
     MIRA,
@@ -29,8 +30,10 @@ from treetune.models.sequence.tagger import Tagger
 from treetune.weights.store import FrozenWeights, LiveWeights, make_margins
 
 RULES = {PERCEPTRON: kernels.PERCEPTRON, MIRA: kernels.MIRA}
-DEFAULT_LEARNER = PERCEPTRON
+DEFAULT_LEARNER = MIRA
 DEFAULT_CLIP = 0.1
+# The columns that tell one word from all others.
+IDENTITIES = ("w", "lower")
 # After so many sentences the weights of a CRF are made smaller, by as much as the penalty asks for all of them.
 SHRINK_EVERY = 64
 
@@ -108,6 +111,9 @@ class TaggerLearner:
             self.grammar = TaggerGrammar.learn(sentences, gold, tagger.config)
             self.live = LiveWeights(len(self.grammar.tags))
         self._sentences, _ = self.grammar.encode(sentences)
+        # How often the words of a trained tagger were seen is not known any more.
+        most = 0 if go_on else tagger.config.hide
+        self._hidden = hide_rare(self._sentences, self.grammar.encoder.columns, most=most)
         boundary = self.grammar.tags.boundary
         numbers = encode_tags(self.grammar.tags, gold)
         self._gold = np.array([tag for tags in numbers for tag in (boundary, *tags)], np.int32)
@@ -148,14 +154,22 @@ class TaggerLearner:
 
     def learn(self, order: NDArray[np.int64]) -> int:
         """Learn from the sentences numbered `order`, one after the other; return how many led to an update."""
-        return self._ascend(order) if self.learner == CRF else self._correct(order)
+        updated = start = 0
+        while start < len(order):
+            end = min(len(order), start + len(self) - self._seen % len(self))
+            is_even = (self._seen // len(self)) % 2 == 1
+            self._view = self._hidden if is_even else self._sentences
+            updated += self._ascend(order[start:end]) if self.learner == CRF else self._correct(order[start:end])
+            start = end
+        return updated
 
     def _correct(self, order: NDArray[np.int64]) -> int:
         done = updated = 0
+        self._seen += len(order)
         while done < len(order):
             task = self.task()
             made, changed = kernels.train_range(
-                self._space, task.templates, task.store, self.live.averages, self.grammar.sets, self._sentences,
+                self._space, task.templates, task.store, self.live.averages, self.grammar.sets, self._view,
                 self._gold, task.second_order, RULES[self.learner], self.k, self.clip, self.grammar.tags.boundary,
                 order, done, len(order), self._margins, self._update,
             )  # fmt: skip
@@ -188,7 +202,7 @@ class TaggerLearner:
             task = self.task()
             made, changed, wanted = kernels.ascend_range(
                 self._space, self._chances, task.templates, task.store, self.live.averages, self.grammar.sets,
-                self._sentences, self._gold, task.second_order, rates, order, done, len(order), self._update,
+                self._view, self._gold, task.second_order, rates, order, done, len(order), self._update,
             )  # fmt: skip
             done += made
             updated += changed
@@ -235,6 +249,18 @@ class TaggerLearner:
         """Let a tagger predict with the weights of a snapshot."""
         learned_by = learner_settings(self.learner, k=self.k, clip=self.clip)
         model.fit(self.grammar, weights.share(), learned_by=learned_by)
+
+
+def hide_rare(sentences: kernels.Sentences, columns: Sequence[str], *, most: int) -> kernels.Sentences:
+    """Return the sentences with words that they have up to `most` times as if they had never been seen."""
+    hidden = sentences.columns.copy()
+    for name in IDENTITIES:
+        if name in columns:
+            row = hidden[columns.index(name)]
+            rare = np.bincount(row, minlength=FIRST_ID) <= most
+            rare[:FIRST_ID] = False
+            row[rare[row]] = UNSEEN
+    return sentences._replace(columns=hidden)
 
 
 def _to_go_on(grammar: TaggerGrammar, sentences: Sequence[Sentence], gold: Sequence[Tags]) -> TaggerGrammar:

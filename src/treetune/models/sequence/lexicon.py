@@ -54,6 +54,15 @@ class TagTable:
 # A word is frequent, and has a class, from this count on; tags of a smaller share of it are not in its class.
 FREQUENT = 5
 SMALLEST_SHARE = 0.05
+# A word that is seen less than so many times what makes it known may have more tags than it was seen with.
+FIRM = 20
+# What makes a tag the companion of another: so many words that have both, and so large a part of those with the other;
+# counted are words seen so many times what makes a word known.
+COMPANIONS, COMPANION_SHARE, COMPANION_FIRM = 3, 0.05, 4
+# An unseen word may have the tags of so many rare words.
+LEAST_RARE = 3
+
+Seen = Mapping[int, Counter[int]]
 
 
 @dataclass(frozen=True)
@@ -74,32 +83,37 @@ class Lexicon:
     ) -> Lexicon:
         """Collect the tags of each word that is seen `least` times or more; 0 allows all tags to all words.
 
+        A word that is not seen much more often may also have the companions of its tags; a rare word, the tags of rare
+        words besides its own.
+
         Args:
             words: The numbers of the words of each sentence.
             tags: The numbers of their tags.
             size: One more than the largest number of a word.
             boundary: The number of tags.
-            least: How often a word must be seen for its tags to be all there are.
+            least: How often a word must be seen for its tags to be known.
         """
         seen: dict[int, Counter[int]] = defaultdict(Counter)
         for numbers, values in zip(words, tags, strict=True):
             for word, tag in zip(numbers, values, strict=True):
                 seen[word][tag] += 1
         everything = tuple(range(boundary))
-        known = {word for word, counts in seen.items() if word >= FIRST_ID and 0 < least <= counts.total()}
-        rare = {tag for word, counts in seen.items() if word not in known for tag in counts}
-        # With too little data to know, an unseen word may be anything.
-        is_known = bool(rare) and least > 0
-        sets = [(boundary,), everything, tuple(sorted(rare)) if is_known else everything]
+        sets = [(boundary,), everything, _open_tags(seen, least) or everything]
         of_word = np.full(size, kernels.OPEN, np.int32)
-        numbers_of = {tags_of: number for number, tags_of in enumerate(sets)}
-        for word in sorted(known):
-            choice = tuple(sorted(seen[word]))
-            if choice not in numbers_of:
-                numbers_of[choice] = len(sets)
-                sets.append(choice)
-            of_word[word] = numbers_of[choice]
         of_word[ROOT_ID] = kernels.BOUNDARY
+        numbers_of = {tags_of: number for number, tags_of in enumerate(sets)}
+        companions = _companions(seen, COMPANION_FIRM * least)
+        for word in sorted(seen) if least else ():
+            counts, choice = seen[word], set(seen[word])
+            if word < FIRST_ID or counts.total() < least:
+                choice.update(sets[kernels.OPEN])
+            elif counts.total() < FIRM * least:
+                choice.update(*(companions[tag] for tag in counts))
+            key = tuple(sorted(choice))
+            if key not in numbers_of:
+                numbers_of[key] = len(sets)
+                sets.append(key)
+            of_word[word] = numbers_of[key]
         return cls(tuple(sets), of_word, _classes(seen, size))
 
     def extended(self, words: Sequence[Sequence[int]], tags: Sequence[Sequence[int]]) -> Lexicon:
@@ -135,7 +149,28 @@ class Lexicon:
         return cls(tuple(tuple(tags) for tags in config["sets"]), of_word, classes)
 
 
-def _classes(seen: Mapping[int, Counter[int]], size: int) -> NDArray[np.int32]:
+def _open_tags(seen: Seen, least: int) -> tuple[int, ...]:
+    """Return the tags of words that are seen less than `least` times."""
+    rare = Counter(tag for counts in seen.values() if counts.total() < least for tag in counts)
+    return tuple(sorted(tag for tag, count in rare.items() if count >= LEAST_RARE))
+
+
+def _companions(seen: Seen, least: int) -> Mapping[int, set[int]]:
+    """Return the tags that many words with a given tag have too, among words that are seen `least` times or more."""
+    words: Counter[int] = Counter()
+    pairs: Counter[tuple[int, int]] = Counter()
+    for counts in seen.values():
+        if counts.total() >= least:
+            words.update(counts.keys())
+            pairs.update((tag, other) for tag in counts for other in counts)
+    found: dict[int, set[int]] = defaultdict(set)
+    for (tag, other), count in pairs.items():
+        if count >= max(COMPANIONS, COMPANION_SHARE * words[tag]):
+            found[tag].add(other)
+    return found
+
+
+def _classes(seen: Seen, size: int) -> NDArray[np.int32]:
     """Return the class of each word, numbered as the columns of encoders are; rare words are as unseen ones."""
     classes = np.full(size, UNSEEN, np.int32)
     classes[NOTHING], classes[ROOT_ID] = NOTHING, ROOT_ID

@@ -68,11 +68,13 @@ def make_space(
     longest = int(np.diff(sentences.offsets).max(initial=1))
     widest = int(np.diff(sets.starts).max(initial=1))
     ways = (int(states.max(initial=1)) + 1) * k
+    # One of each template; behind them, those with the last tag for each tag that may be the last.
+    room = len(templates.seeds) + widest * int(templates.bounds[1] - templates.bounds[0])
     return kernels.Space(
         atoms=np.empty(len(templates.atom_seed), np.uint64),
         parts=np.empty(len(templates.seeds), np.uint64),
-        features=np.empty(len(templates.seeds), np.uint64),
-        rows=np.empty(len(templates.seeds), np.int64),
+        features=np.empty(room, np.uint64),
+        rows=np.empty(room, np.int64),
         sums=np.zeros(task.outputs, np.float64),
         emissions=np.zeros(widest, np.float64),
         bigrams=np.zeros(widest * widest, np.float64),

@@ -1,0 +1,175 @@
+"""Measure taggers through the public API: accuracy over seeds, CPU time of training, size of the file, speed.
+
+    python benchmarks/tagging.py --output benchmarks/results/tagging.json
+
+Each model is trained on UD English EWT in a process of its own on one thread, the epoch chosen on dev. Speed is from
+`Sentence` objects without tags to `Sentence` objects with tags (`Tagger.annotate`), encoding included, on the test
+file over and over, all models in turn; UDPipe 1 (`--udpipe MODEL`) takes part if a model of it is there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import measure
+import treetune
+from treetune.corpus.tags import tagged
+
+TRAIN = Path("ud", "en_ewt-train.conllu")
+PARTS = {"dev": Path("ud", "en_ewt-dev.conllu"), "test": Path("ud", "en_ewt-test.conllu")}
+
+# What is compared: options of `Tagger`, options of `train`.
+MODELS: Mapping[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "upos+xpos": ({"columns": ("upos", "xpos")}, {}),
+    "upos+xpos, order 2": ({"columns": ("upos", "xpos"), "order": 2}, {}),
+    "upos+xpos, perceptron": ({"columns": ("upos", "xpos")}, {"learner": "perceptron"}),
+    "upos+xpos, crf": ({"columns": ("upos", "xpos"), "l2": 0.1}, {"learner": "crf"}),
+    "upos+xpos, no dictionary": ({"columns": ("upos", "xpos"), "dictionary": 0}, {}),
+    "upos+xpos, pruned": ({"columns": ("upos", "xpos"), "prune": 0.01}, {}),
+    "upos": ({"columns": ("upos",)}, {}),
+    "xpos": ({"columns": ("xpos",)}, {}),
+    "feats": ({"columns": ("feats",)}, {}),
+}
+
+
+def model_path(cache: Path, name: str, seed: int) -> Path:
+    """Return where a model is kept."""
+    return cache / f"tagger-{name.replace(', ', '-').replace(' ', '')}-seed{seed}.treetune"
+
+
+def train_here(name: str, *, seed: int, epochs: int, data: Path, cache: Path) -> dict[str, Any]:
+    """Train one model in this process, write it, and return what it cost and reached."""
+    options, learning = MODELS[name]
+    before = measure.rss_mb()
+    path = model_path(cache, name, seed)
+    done: dict[str, Any] = {}
+
+    def work() -> None:
+        tagger = treetune.Tagger(**options)
+        treebank, dev = (tagged(treetune.read_trees(data / part), tagger.columns) for part in (TRAIN, PARTS["dev"]))
+        for progress in treetune.train(tagger, treebank, dev=dev, epochs=epochs, seed=seed, **learning):
+            if progress.is_epoch_end and progress.best:
+                done.update(learning=dict(progress.settings), best_epoch=progress.epoch)
+        treetune.save(tagger, path)
+
+    seconds = measure.cpu_seconds(work)
+    return {
+        "seed": seed,
+        **done,
+        "cpu_minutes": seconds / 60,
+        "memory_mb": measure.peak_rss_mb() - before,
+        "model_mb": measure.size_mb(path),
+        **accuracies(path, data),
+    }
+
+
+def load_tagger(path: Path) -> treetune.Tagger:
+    """Read a model back."""
+    tagger = treetune.load(path)
+    assert isinstance(tagger, treetune.Tagger)
+    return tagger
+
+
+def accuracies(path: Path, data: Path) -> dict[str, float]:
+    """Return the scores on dev and test, in per cent."""
+    tagger = load_tagger(path)
+    found = {}
+    for part, source in PARTS.items():
+        gold = tagged(treetune.read_trees(data / source), tagger.columns)
+        scores = tagger.judge.score(gold, tagger.predict_batch([item.sentence for item in gold]))
+        found.update({f"{part}_{name}": 100 * scores[name] for name in scores.metrics})
+    return found
+
+
+def speeds(names: list[str], arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return words per CPU-second of each model, in turn."""
+    bare = [
+        example.sentence.without("lemmas", "upos", "xpos", "feats")
+        for example in treetune.read_trees(arguments.data / PARTS["test"])
+    ]
+    text = bare * arguments.copies
+    words = sum(map(len, text))
+
+    def task(name: str) -> Callable[[], Callable[[], object]]:
+        tagger = load_tagger(model_path(arguments.cache, name, arguments.seeds[0]))
+        return lambda: lambda: tagger.annotate(text)
+
+    tasks = {name: task(name) for name in names}
+    if arguments.udpipe is not None:
+        tasks["UDPipe 1"] = udpipe_task(arguments.udpipe, bare)
+    seconds = measure.interleaved(tasks, arguments.repeats)
+    sizes = {name: sum(map(len, bare)) if name == "UDPipe 1" else words for name in tasks}
+    return {name: measure.summary([sizes[name] / value for value in values]) for name, values in seconds.items()}
+
+
+def udpipe_task(path: Path, sentences: list[treetune.Sentence]) -> Callable[[], Callable[[], object]]:
+    """Return what tags the sentences with UDPipe; making its objects is not timed."""
+    from ufal import udpipe
+
+    model = udpipe.Model.load(str(path))
+
+    def prepare() -> Callable[[], object]:
+        made = []
+        for sentence in sentences:
+            made.append(udpipe.Sentence())
+            for word in sentence.words:
+                made[-1].addWord(word)
+        return lambda: [model.tag(sentence, model.DEFAULT) for sentence in made]
+
+    return prepare
+
+
+def command_line() -> argparse.Namespace:
+    """Return the options that the user gave."""
+    parser = measure.command_line(__doc__)
+    parser.add_argument("--output", type=Path, help="result file (default: standard output)")
+    parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS), help="which of them")
+    parser.add_argument("--epochs", type=int, default=10, help="passes over the training data (default: 10)")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="one model each")
+    parser.add_argument("--repeats", type=int, default=5, help="rounds of the comparison of speed")
+    parser.add_argument("--copies", type=int, default=4, help="how often the test file is tagged in a round")
+    parser.add_argument("--udpipe", type=Path, help="a model of UDPipe 1 with a tagger")
+    parser.add_argument("--here", metavar="MODEL", help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Train all models and write the result; or, as a child of that, train one."""
+    arguments = command_line()
+    places = {"data": arguments.data, "cache": arguments.cache}
+    if arguments.here is not None:
+        seed = arguments.seeds[0]
+        print(json.dumps(train_here(arguments.here, seed=seed, epochs=arguments.epochs, **places)))
+        return
+    arguments.cache.mkdir(parents=True, exist_ok=True)
+    runs: dict[str, list[dict[str, Any]]] = {}
+    for name in arguments.models:
+        for seed in arguments.seeds:
+            options = [f"--here={name}", f"--seeds={seed}", f"--epochs={arguments.epochs}"]
+            record = measure.run_child([__file__, *options, *(f"--{key}={value}" for key, value in places.items())])
+            measure.say(f"{name}, seed {seed}: {record['cpu_minutes']:.1f} CPU-min, dev {record['dev_accuracy']:.2f}")
+            runs.setdefault(name, []).append(record)
+    measured = [key for key in runs[arguments.models[0]][0] if key not in ("seed", "learning", "best_epoch")]
+    result = {
+        "benchmark": "tagging",
+        **measure.provenance(["numpy", "numba"]),
+        "train": TRAIN.as_posix(),
+        "train_sha256": measure.sha256(arguments.data / TRAIN),
+        "epochs": arguments.epochs,
+        "options": {name: {"tagger": MODELS[name][0], "train": MODELS[name][1]} for name in runs},
+        "runs": runs,
+        "mean": {
+            name: {key: measure.summary([record[key] for record in records]) for key in measured if key in records[0]}
+            for name, records in runs.items()
+        },
+        "words_per_cpu_second": speeds(list(runs), arguments),
+    }
+    measure.finish(result, arguments.output)
+
+
+if __name__ == "__main__":
+    main()
