@@ -23,6 +23,8 @@ SCORES = {
     "complete, labelled": "LCM",
     "UAS, sentences with crossing arcs": "crossing_UAS",
 }
+# Experiments of `tasks`, whose rows are not one parser each.
+TASK = "task"
 ANSWERS = {True: "yes", False: "**no**", None: "not measured"}
 
 
@@ -38,14 +40,17 @@ def score_table(record: Record, test: str) -> str:
     """Return the rows that were tested on one file."""
     shown = record.get("shown", SCORES)
     has_dev = any(row["dev"] for row in record["rows"])
-    header = ("parser", *shown, *(["dev LAS"] if has_dev else []), "training (CPU-min)", "words per CPU-s")
+    has_speed = record.get("kind") != TASK
+    speed = ["words per CPU-s"] if has_speed else []
+    what = "parser" if has_speed else "row"
+    header = (what, *shown, *(["dev LAS"] if has_dev else []), "training (CPU-min)", *speed)
     rows = [
         (
             _name(row, record),
             *(spread(row["tests"][test][metric]) for metric in shown.values()),
             *([spread(row["dev"]["LAS"]) if row["dev"] else ""] if has_dev else []),
             spread(row["cpu_seconds"], per=60),
-            spread(row["tests"][test]["words_per_cpu_second"], decimals=0),
+            *([spread(row["tests"][test]["words_per_cpu_second"], decimals=0)] if has_speed else []),
         )
         for row in record["rows"]
         if test in row["tests"]
@@ -73,6 +78,17 @@ def comparison_table(comparisons: Sequence[Record]) -> str:
         )
         for one in comparisons
     ]
+    return markdown(header, rows)
+
+
+def task_comparison_table(comparisons: Sequence[Record], metrics: Sequence[str]) -> str:
+    """Return the differences in points of an experiment of `tasks`, with their p-values."""
+    header = ("difference", *(cell for metric in metrics for cell in (metric, "p, bootstrap")))
+    rows = []
+    for one in comparisons:
+        tested = [one["bootstrap"][metric] for metric in metrics]
+        cells = [cell for found in tested for cell in (f"{found['score']:+.2f}", f"{found['p_value']:.2g}")]
+        rows.append((f"{one['test']}: {one['better']} − {one['worse']}", *cells))
     return markdown(header, rows)
 
 
@@ -108,7 +124,11 @@ def section(record: Record) -> str:
     parts = [f"## {record['title']}", about]
     for test in dict.fromkeys(test for row in record["rows"] for test in row["tests"]):
         parts += [f"`{test}`", score_table(record, test)]
-    if record["comparisons"]:
+    if record.get("about"):
+        parts.insert(2, record["about"])
+    if record["comparisons"] and record.get("kind") == TASK:
+        parts += ["Differences in points:", task_comparison_table(record["comparisons"], list(record["shown"]))]
+    elif record["comparisons"]:
         parts += ["Differences in points:", comparison_table(record["comparisons"])]
     parts += [pattern_table(record["pattern"]), origin(record)]
     if len(record["commits"]) > 1:

@@ -19,7 +19,7 @@ from treetune.cli import app as app_module
 from treetune.cli import evaluate as evaluate_module
 from treetune.errors import ConfigError, DataError, ModelError, TreetuneError
 
-COMMANDS = ("train", "parse", "evaluate", "reorder", "jackknife", "info", "demo")
+COMMANDS = ("train", "parse", "tag", "evaluate", "reorder", "jackknife", "clusters", "info", "demo")
 PYTHON = (sys.executable, "-m", "treetune")
 
 

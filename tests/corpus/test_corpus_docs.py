@@ -20,7 +20,7 @@ def test_the_snippets_of_the_page_run(
     with open_output("train.conllu.gz") as stream:
         stream.write(FULL)
     snippets = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
-    assert len(snippets) == 2
+    assert len(snippets) == 3
     for snippet in snippets:
         exec(snippet, {})
     assert Path("copy.conllu").read_text(encoding="utf-8") == FULL

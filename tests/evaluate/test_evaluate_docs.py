@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from treetune import __version__
-from treetune.evaluate import METRICS
+from treetune.evaluate import ENTITY_METRICS, METRICS
+from treetune.evaluate.tagging import tag_metrics
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "scores.md").read_text(encoding="utf-8")
 
@@ -20,4 +21,5 @@ def test_snippets_run_in_order() -> None:
 
 
 def test_every_metric_is_explained() -> None:
-    assert [name for name in METRICS if f"`{name}`" not in PAGE] == []
+    metrics = (*METRICS, *ENTITY_METRICS, *tag_metrics(("upos", "xpos", "feats")))
+    assert [name for name in metrics if f"`{name}`" not in PAGE] == []

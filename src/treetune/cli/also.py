@@ -11,8 +11,8 @@ from treetune.evaluate.metrics import METRICS
 from treetune.experiment.changes import name_of
 from treetune.experiment.objectives import TREEBANK
 
-# Gold trees, which are learned as the treebank is and have no loss.
-TREES = "trees"
+# Gold trees, or gold tags for a tagger, which are learned as the treebank is and have no loss.
+GOLD = ("trees", "tags")
 
 _RATE = re.compile(r"@([0-9]*\.?[0-9]+)$")
 
@@ -41,10 +41,10 @@ def _table(text: str) -> dict[str, Any]:
     path = rest[: rate.start()] if rate else rest
     if not (loss and colon and path):
         raise ConfigError(f"--also: expected LOSS:FILE or LOSS:FILE@RATE, as in root:questions.conllu, found {text!r}")
-    if loss not in (*LOSSES, TREES):
-        raise ConfigError(f"--also {text}: {unknown_name('loss', loss, (*LOSSES, TREES))}")
+    if loss not in (*LOSSES, *GOLD):
+        raise ConfigError(f"--also {text}: {unknown_name('loss', loss, (*LOSSES, *GOLD))}")
     table: dict[str, Any] = {"data": path}
-    if loss != TREES:
+    if loss not in GOLD:
         table["loss"] = loss
     if rate:
         table["rate"] = float(rate[1])

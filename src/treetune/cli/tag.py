@@ -35,9 +35,7 @@ CONFIDENCE = "confidence"
 
 
 def tag(
-    model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="A tagger made by 'treetune train --task tag' or '--task ner'.")
-    ],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A tagger or NER model made by 'treetune train'.")],
     source: Annotated[
         str, typer.Argument(metavar="IN", help="Sentences, CoNLL-U, CoNLL-X or IOB by suffix; - is stdin.")
     ],
