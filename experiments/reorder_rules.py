@@ -4,8 +4,8 @@
 
 The rules are learned from the train part of each language, and all are tested on its test part: from and on gold trees,
 and from and on predicted trees. These are of a transition parser that was trained on EWT and GUM, with gold tags; PUD,
-to which the sentences belong, is not among them. Expected: learned rules are better than hand-written ones for Japanese and Korean,
-and than none for all.
+to which the sentences belong, is not among them. Expected: learned rules are better than hand-written ones for Japanese
+and Korean, and than none for all.
 """
 
 from __future__ import annotations
