@@ -20,7 +20,6 @@ from treetune.reorder.pairs import families
 from treetune.reorder.precedence import SELF
 from treetune.sample import generate
 
-
 # Generated orders have no noise: what was seen a few times can be believed.
 FINE = LearnOptions(min_count=20)
 
