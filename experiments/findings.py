@@ -125,7 +125,16 @@ class Results:
                 "by_seed": list(map(_split, by_seed)),
                 "pooled": _split(mcnemar(_pooled(first, seeds), _pooled(second, seeds))),
             },
+            **({"reorder": self._compare_orders(better, worse, test)} if self._has_orders(better, test) else {}),
         }
+
+    def _has_orders(self, row: str, test: str) -> bool:
+        return all("reorder" in run["tests"][test] for run in self.runs(row))
+
+    def _compare_orders(self, better: str, worse: str, test: str) -> Record:
+        """Return the difference in reorder-score, which is that in cost turned round, and its p-value."""
+        found = self.compare_costs(better, worse, test)
+        return {"score": -found["difference"], "p_value": found["p_value"]}
 
     def compare_costs(self, better: str, worse: str, test: str) -> Record:
         """Test the mean cost of one row against another: the paired bootstrap over sentences, all seeds together."""

@@ -2,10 +2,10 @@
 
     python experiments/reorder_rules.py --data DIR
 
-The rules are learned from the train part of each language (with gold trees), and all are tested on its test part. The
-predicted trees are those of a transition parser that was trained on EWT and GUM, from gold tags; PUD, to which the
-sentences belong, is not among them. Expected: learned rules are better than hand-written ones for Japanese and Korean,
-and than none for all.
+The rules are learned from the train part of each language, and all are tested on its test part: from and on gold trees,
+and from and on predicted trees. These are of a transition parser that was trained on EWT and GUM, with gold tags; PUD,
+to which the sentences belong, is not among them. Expected: learned rules are better than hand-written ones for Japanese
+and Korean, and than none for all.
 """
 
 from __future__ import annotations
@@ -55,11 +55,14 @@ def scored(rules: RuleSet, items: Sequence[Ordered]) -> OrderScores:
     return evaluate_orders((item.order for item in items), orders)
 
 
-def measure(language: str, train: Sequence[Ordered], tests: Mapping[str, Sequence[Ordered]]) -> Record:
-    """Return the scores of all rule sets on all kinds of trees, and what differs significantly."""
-    rules = rules_of(language, train)
+def measure(language: str, kinds: Mapping[str, tuple[Sequence[Ordered], Sequence[Ordered]]]) -> Record:
+    """Return the scores of all rule sets on all kinds of trees, and what differs significantly.
+
+    `kinds` has sentences to learn from and to test on, by the kind of their trees.
+    """
     found: Record = {}
-    for kind, items in tests.items():
+    for kind, (train, items) in kinds.items():
+        rules = rules_of(language, train)
         scores = {name: scored(one, items) for name, one in rules.items()}
         pairs = [(LEARNED, HAND), (BOTH, HAND), (BOTH, LEARNED), (LEARNED, NONE), (HAND, NONE)]
         found[kind] = {
@@ -97,6 +100,12 @@ def parser_of(data: Path, limit: int | None) -> treetune.TransitionParser:
     return parser
 
 
+def parsed(parser: treetune.TransitionParser, items: Sequence[Ordered]) -> list[Ordered]:
+    """Return sentences with the trees that a parser gives them."""
+    trees = parser.predict_batch([item.sentence for item in items])
+    return [replace(item, gold=tree) for item, tree in zip(items, trees, strict=True)]
+
+
 def parts(data: Path, language: str, part: str, limit: int | None) -> list[Ordered]:
     """Return sentences with gold trees and orders."""
     path = data / "reorder" / f"en-{language}-{part}.jsonl"
@@ -113,9 +122,8 @@ def run(data: Path, out: Path, *, part: str, quick: bool, most: int | None) -> R
     languages: Record = {}
     for language in LANGUAGES:
         train, test = (parts(data, language, name, limit) for name in ("train", part))
-        trees = parser.predict_batch([item.sentence for item in test])
-        predicted = [replace(item, gold=tree) for item, tree in zip(test, trees, strict=True)]
-        languages[language] = measure(language, train, {"gold trees": test, "predicted trees": predicted})
+        predicted = parsed(parser, train), parsed(parser, test)
+        languages[language] = measure(language, {"gold trees": (train, test), "predicted trees": predicted})
         measuring.say(f"{language}: done")
     record = {
         "experiment": NAME,

@@ -65,20 +65,27 @@ def _name(row: Record, record: Record) -> str:
 
 
 def comparison_table(comparisons: Sequence[Record]) -> str:
-    """Return the differences in points with their p-values."""
-    header = ("difference", "UAS", "p, McNemar", "p, bootstrap", "LAS", "p, bootstrap")
-    rows = [
-        (
-            f"{one['test']}: {one['better']} − {one['worse']}",
-            f"{one['bootstrap']['UAS']['score']:+.2f}",
-            f"{one['mcnemar_heads']['median_p_value']:.2g}",
-            f"{one['bootstrap']['UAS']['p_value']:.2g}",
-            f"{one['bootstrap']['LAS']['score']:+.2f}",
-            f"{one['bootstrap']['LAS']['p_value']:.2g}",
-        )
-        for one in comparisons
-    ]
-    return markdown(header, rows)
+    """Return the differences in points with their p-values; of word orders too where there are some."""
+    ordered = any("reorder" in one for one in comparisons)
+    header = ("difference", *(("reorder", "p, bootstrap") if ordered else ()), *_COMPARED)
+    return markdown(header, [_comparison(one, ordered=ordered) for one in comparisons])
+
+
+_COMPARED = ("UAS", "p, McNemar", "p, bootstrap", "LAS", "p, bootstrap")
+
+
+def _comparison(one: Record, *, ordered: bool) -> tuple[str, ...]:
+    tested = one["bootstrap"]
+    order = one.get("reorder")
+    return (
+        f"{one['test']}: {one['better']} − {one['worse']}",
+        *((f"{order['score']:+.2f}", f"{order['p_value']:.2g}") if order else ("", "") if ordered else ()),
+        f"{tested['UAS']['score']:+.2f}",
+        f"{one['mcnemar_heads']['median_p_value']:.2g}",
+        f"{tested['UAS']['p_value']:.2g}",
+        f"{tested['LAS']['score']:+.2f}",
+        f"{tested['LAS']['p_value']:.2g}",
+    )
 
 
 def task_comparison_table(comparisons: Sequence[Record], metrics: Sequence[str]) -> str:

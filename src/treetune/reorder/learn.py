@@ -38,7 +38,7 @@ class LearnOptions:
 
     tags: TagColumn = "upos"
     smoothing: float = 2.0
-    min_count: int = 20
+    min_count: int = 60
     prior: RuleSet | None = None
     prior_weight: float = 0.2
 
