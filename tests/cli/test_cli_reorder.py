@@ -9,10 +9,13 @@ import pytest
 from cli_samples import PLAIN
 from commandline import run
 
+import treetune
+from pipeline_samples import TEXT, small_pipeline
 from stub_parser import StubParser, stub_model_fixture
 from treetune import storage
-from treetune.corpus.conllu import write_conllu
+from treetune.corpus.conllu import read_conllu, write_conllu
 from treetune.corpus.orders import Ordered, WordOrder, read_orders, write_orders
+from treetune.models.pipeline import Pipeline
 from treetune.reorder import Reorderer, load_rules
 from treetune.sample import generate
 
@@ -124,7 +127,7 @@ def test_a_picture(source: Path, tmp_path: Path) -> None:
         ),
         (("a", "b", "c", "--to", "ja"), "expected MODEL and IN, or IN alone, found 3 arguments: a b c"),
         (("IN", "--to", "ja", "--write", "xml"), "unknown form of output 'xml'; known: conllu, jsonl, tokens"),
-        (("IN", "--to", "ja", "--read", "raw"), "unknown kind of input 'raw'; known: conllu, conllx, tokens"),
+        (("IN", "--to", "ja", "--read", "raw"), "unknown kind of input 'raw'; known: conllu, conllx, lines, text"),
         (("--restore", "IN", "--to", "ja"), "--restore needs only IN and -o; leave --to out"),
         (("--restore", "m", "IN"), "--restore needs only IN and -o; leave MODEL out"),
         ((), "Missing argument"),
@@ -146,14 +149,39 @@ def test_problems_with_data_are_named(source: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "back.conllu").exists()
     result = run("reorder", source, "--to", "ja", "--draw", tmp_path / "x.svg", "--sentence", 3)
     assert result.err == f"error: {source}: expected at least 3 sentences to draw one, found fewer\n"
-    text = tmp_path / "in.txt"
-    text.write_text("a b\n")
-    rules = tmp_path / "mine.toml"
-    rules.write_text('[[rule]]\nheads = "*"\nprecedence = []\n')
-    result = run("reorder", text, "--to", rules)
+    treetune.save(Pipeline(small_pipeline().tokenizer), tmp_path / "split.treetune")
+    result = run("reorder", tmp_path / "split.treetune", source, "--to", "ja")
     assert result.err == (
-        f"error: {text}: sentence 1: expected a complete tree to reorder by, found no head of word 1\n"
+        f"error: {tmp_path / 'split.treetune'} has no parser, and word order needs trees; name a model with one\n"
     )
+
+
+def test_raw_text_is_split_tagged_and_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pipeline = small_pipeline()
+    reorderer = Reorderer(load_rules("ja"))
+    expected = "".join(
+        " ".join(example.sentence.forms[word] for word in reorderer.order(example.sentence, example.gold)) + "\n"
+        for example in pipeline(TEXT)
+    )
+    assert expected.count("\n") == 3
+    (tmp_path / "package").mkdir()
+    treetune.save(pipeline, tmp_path / "package" / "en.treetune")
+    monkeypatch.setattr(storage, "_EMBEDDED", tmp_path / "package")
+    text = tmp_path / "in.txt"
+    text.write_text(TEXT)
+    for arguments in (("en", text), ("en", "-"), (text,), ("-", "--read", "text"), ("en", text, "--threads", 2)):
+        assert run("reorder", *arguments, "--to", "ja", stdin=TEXT).out == expected
+    by_lines = run("reorder", "-", "--read", "lines", "--to", "ja", stdin="The dog sees a cat\nThe dog sees a cat").out
+    assert by_lines.count("\n") == 2
+
+
+def test_a_pipeline_keeps_the_tags_that_are_given(tmp_path: Path, source: Path) -> None:
+    treetune.save(small_pipeline(), tmp_path / "small.treetune")
+    out = tmp_path / "out.conllu"
+    run("reorder", tmp_path / "small.treetune", source, "--to", "ja", "-o", out)
+    run("reorder", "--restore", out, "-o", tmp_path / "back.conllu")
+    tags = [example.sentence.xpos for example in read_conllu(tmp_path / "back.conllu")]
+    assert tags == [example.sentence.xpos for example in read_conllu(source)]
 
 
 def test_bad_sentences_can_be_left_out(source: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from treetune.cli.console import note, write, write_json
+from treetune.cli.sentences import load_pipeline
 from treetune.corpus.conllu import read_conllu
 from treetune.corpus.files import STANDARD_STREAM, display_name, open_output
 from treetune.corpus.orders import Ordered, is_json, read_alignments, read_orders, write_orders
@@ -154,10 +155,12 @@ def _read(path: str) -> list[Ordered]:
 
 
 def _parsed(items: Sequence[Ordered], model: str, threads: int) -> list[Ordered]:
-    from treetune.storage import load
-
-    trees = load(model).predict_batch([item.sentence for item in items], threads=threads)
-    return [replace(item, gold=tree) for item, tree in zip(items, trees, strict=True)]
+    pipeline = load_pipeline(model, model, None)
+    assert pipeline is not None
+    parsed = pipeline.parse((item.sentence for item in items), threads=threads, keep_tags=True)
+    return [
+        replace(item, sentence=example.sentence, gold=example.gold) for item, example in zip(items, parsed, strict=True)
+    ]
 
 
 def _predicted(path: str, gold: Sequence[Ordered]) -> Iterator[Sequence[int]]:

@@ -12,17 +12,16 @@ from typing import Annotated
 import typer
 
 from treetune.cli.console import Interrupted, note, progress_bar
-from treetune.cli.sentences import KINDS, read_sentences
+from treetune.cli.sentences import KINDS, load_pipeline, read_sentences
 from treetune.corpus.conllu import format_conllu, read_conllu
 from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, display_name, open_output
 from treetune.corpus.sentence import ABSENT, Example, Sentence, Tree, name_sentence
 from treetune.errors import ConfigError, DataError, unknown_name
-from treetune.models.base import Parser
+from treetune.models.pipeline import Pipeline
 from treetune.reorder import Reorderer, load_rules
 from treetune.reorder.drawing import draw_order
 from treetune.reorder.kept import keep_order, order_line, restore_order
-from treetune.storage import load
 
 # Large enough to keep threads busy, small enough that memory does not grow with the file.
 CHUNK = 1000
@@ -50,7 +49,9 @@ def reorder(
     paths: Annotated[
         list[str],
         typer.Argument(
-            metavar="[MODEL] IN", help="A parser and sentences; without MODEL the trees of IN are used. - is stdin."
+            metavar="[MODEL] IN",
+            help="A parser or pipeline, and text or sentences; without MODEL the trees of IN are used, and text is "
+            "parsed by the model of the package. - is stdin.",
         ),
     ],
     to: Annotated[
@@ -65,7 +66,7 @@ def reorder(
     ] = None,
     read: Annotated[
         str | None,
-        typer.Option("--read", help=f"{', '.join(KINDS)}; without it the suffix of IN decides (.txt is tokens)."),
+        typer.Option("--read", help=f"{', '.join(KINDS)}; without it MODEL and the suffix of IN decide."),
     ] = None,
     restore: Annotated[
         bool, typer.Option("--restore", help="Undo it: IN is CoNLL-U that this command has written.")
@@ -91,10 +92,10 @@ def reorder(
         raise ConfigError("expected a rule set, as in --to ja, or --restore; 'treetune reorder rules' lists them")
     form = FORMS[_written_as(write, output)]
     reorderer = Reorderer(load_rules(to))
-    parser = load(paths[0]) if len(paths) == 2 else None
+    pipeline = load_pipeline(paths[0] if len(paths) == 2 else None, source, read)
     report = SkipReport()
-    job = _Job(reorderer, parser, source, threads)
-    examples = read_sentences(source, kind=read, trees=parser is None, lenient=lenient, report=report)
+    job = _Job(reorderer, pipeline, source, threads)
+    examples = read_sentences(source, kind=read, pipeline=pipeline, lenient=lenient, report=report)
     if draw is not None:
         _draw(job, examples, sentence, draw)
         note(f"drew sentence {sentence} of {source}: {draw}", quiet=quiet)
@@ -112,7 +113,7 @@ class _Job:
     """What to do with a chunk of sentences, and how far it came."""
 
     reorderer: Reorderer
-    parser: Parser | None
+    pipeline: Pipeline | None
     source: str
     threads: int
     sentences: int = 0
@@ -121,20 +122,18 @@ class _Job:
 
     def reorder(self, chunk: Sequence[Example]) -> Iterator[tuple[Sentence, Tree, tuple[int, ...]]]:
         """Yield each sentence with its tree and its new order."""
-        self._check_tags(chunk)
-        sentences = [example.sentence for example in chunk]
-        trees = (
-            [example.gold for example in chunk]
-            if self.parser is None
-            else self.parser.predict_batch(sentences, threads=self.threads)
-        )
-        for number, (sentence, tree) in enumerate(zip(sentences, trees, strict=True), start=self.sentences + 1):
+        parsed = chunk
+        if self.pipeline is not None:
+            sentences = [example.sentence for example in chunk]
+            parsed = list(self.pipeline.parse(sentences, threads=self.threads, keep_tags=True))
+        self._check_tags(parsed)
+        for number, example in enumerate(parsed, start=self.sentences + 1):
             try:
-                order = self.reorderer.order(sentence, tree)
+                order = self.reorderer.order(example.sentence, example.gold)
             except DataError as error:
-                place = name_sentence(number, sentence)
+                place = name_sentence(number, example.sentence)
                 raise DataError(f"{place}: {error}", path=display_name(self.source)) from None
-            yield sentence, tree, order
+            yield example.sentence, example.gold, order
 
     def _check_tags(self, chunk: Sequence[Example]) -> None:
         rules = self.reorderer.rules

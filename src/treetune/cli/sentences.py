@@ -1,51 +1,59 @@
-"""Sentences to work on, from whatever a user has: the one place where another kind of input comes in."""
+"""Sentences to reorder, from whatever a user has: trees, tokens or raw text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
+from treetune.cli.inputs import DEFAULT_MODEL, LINES, TEXT, TOKENIZED, TREES, Reading, check_default
 from treetune.corpus.faults import SkipReport
-from treetune.corpus.files import read_lines
-from treetune.corpus.sentence import Example, Sentence, Tree
+from treetune.corpus.sentence import Example
 from treetune.corpus.treebank import format_of, read_trees
-from treetune.errors import unknown_name
+from treetune.errors import ModelError, unknown_name
+from treetune.models.pipeline import Pipeline
+from treetune.storage import load
 
-Read = Callable[[str, bool, bool, SkipReport], Iterator[Example]]
+# What `--read` may say, and how it is read.
+KINDS = {"conllu": TREES, "conllx": TREES, "tokens": TOKENIZED, "text": TEXT, "lines": LINES}
+_TREE_SUFFIXES = (".conllu", ".conll", ".conllx")
+
+
+def load_pipeline(model: str | None, source: str, kind: str | None) -> Pipeline | None:
+    """Return the model that parses the input; None if the input has the trees itself.
+
+    Input without trees is parsed by the model of the package unless another one is named.
+    """
+    if kind is not None and kind not in KINDS:
+        raise unknown_name("kind of input", kind, KINDS)
+    if model is None:
+        if not (_plain(source).endswith(".txt") if kind is None else KINDS[kind] != TREES):
+            return None
+        model = DEFAULT_MODEL
+    check_default(model)
+    pipeline = Pipeline.of(load(model))
+    if pipeline.parser is None:
+        raise ModelError(f"{model} has no parser, and word order needs trees; name a model with one")
+    return pipeline
 
 
 def read_sentences(
-    path: str, *, kind: str | None = None, trees: bool = False, lenient: bool = False, report: SkipReport | None = None
+    source: str, *, kind: str | None, pipeline: Pipeline | None, lenient: bool, report: SkipReport
 ) -> Iterator[Example]:
-    """Yield sentences; with `trees`, their complete trees too.
-
-    `kind` is one of `KINDS`; without it the suffix decides.
-    """
-    name = kind_of(path) if kind is None else kind
-    if name not in KINDS:
-        raise unknown_name("kind of input", name, KINDS)
-    return KINDS[name](path, trees, lenient, report or SkipReport())
-
-
-def kind_of(path: str) -> str:
-    """Return the kind of input a path stands for: ``.txt`` is tokenised text, all else CoNLL-U or CoNLL-X."""
-    name = path.removesuffix(".gz").removesuffix(".zst")
-    return "tokens" if name.endswith(".txt") else format_of(path)
+    """Yield sentences, with their complete trees where no `pipeline` is to parse them."""
+    name = kind or _kind_of(source, pipeline)
+    if pipeline is None:
+        return read_trees(source, file_format=name, strict=not lenient, report=report)
+    form = KINDS[name]
+    reading = Reading(source, form, file_format=name if form == TREES else None, lenient=lenient)
+    reading.check()
+    return reading.examples(pipeline, report)
 
 
-def _read_tokens(path: str, trees: bool, lenient: bool, report: SkipReport) -> Iterator[Example]:
-    """Yield one sentence a line, words between spaces; empty lines are none."""
-    for line in read_lines(path):
-        words = line.split()
-        if words:
-            yield Example(Sentence.of(words), Tree.unknown(len(words)))
+def _kind_of(source: str, pipeline: Pipeline | None) -> str:
+    """Return what a suffix stands for; a model that begins with raw text is given raw text, as by `treetune parse`."""
+    if pipeline is not None and pipeline.tokenizer is not None and not _plain(source).endswith(_TREE_SUFFIXES):
+        return "text"
+    return "tokens" if _plain(source).endswith(".txt") else format_of(source)
 
 
-def _table(name: str) -> Read:
-    def read(path: str, trees: bool, lenient: bool, report: SkipReport) -> Iterator[Example]:
-        return read_trees(path, file_format=name, strict=not lenient, trees=trees, report=report)
-
-    return read
-
-
-# Raw text comes in here, as a line of this table, once there is a pipeline that finds sentences, words and tags.
-KINDS: dict[str, Read] = {"conllu": _table("conllu"), "conllx": _table("conllx"), "tokens": _read_tokens}
+def _plain(source: str) -> str:
+    return source.removesuffix(".gz").removesuffix(".zst")
