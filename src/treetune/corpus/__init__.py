@@ -9,6 +9,7 @@ from treetune.corpus.files import open_atomic, open_output, read_lines
 from treetune.corpus.guides import attach_guides, with_guides
 from treetune.corpus.projectivity import deprojectivize, is_projective, plain_label, projectivize
 from treetune.corpus.sentence import Enhanced, Example, Sentence, Tree
+from treetune.corpus.tags import Tagged, Tags, tagged, tags_of, with_tags
 from treetune.corpus.treebank import read_trees, write_trees
 from treetune.corpus.wellformed import find_cycle, is_tree
 
@@ -18,6 +19,8 @@ __all__ = [
     "Sentence",
     "SentenceError",
     "SkipReport",
+    "Tagged",
+    "Tags",
     "Tree",
     "attach_guides",
     "deprojectivize",
@@ -34,7 +37,10 @@ __all__ = [
     "read_conllx",
     "read_lines",
     "read_trees",
+    "tagged",
+    "tags_of",
     "with_guides",
+    "with_tags",
     "write_conllu",
     "write_conllx",
     "write_trees",
