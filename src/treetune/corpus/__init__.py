@@ -11,6 +11,7 @@ from treetune.corpus.iob import format_iob, read_iob, write_iob
 from treetune.corpus.projectivity import deprojectivize, is_projective, plain_label, projectivize
 from treetune.corpus.sentence import Enhanced, Example, Sentence, Tree
 from treetune.corpus.spans import Span, iob_tags, spans_of
+from treetune.corpus.tags import Tagged, Tags, tagged, tags_of, with_tags
 from treetune.corpus.treebank import read_tagged, read_trees, write_trees
 from treetune.corpus.wellformed import find_cycle, is_tree
 from treetune.corpus.words import read_words
@@ -22,6 +23,8 @@ __all__ = [
     "SentenceError",
     "SkipReport",
     "Span",
+    "Tagged",
+    "Tags",
     "Tree",
     "attach_guides",
     "deprojectivize",
@@ -44,7 +47,10 @@ __all__ = [
     "read_trees",
     "read_words",
     "spans_of",
+    "tagged",
+    "tags_of",
     "with_guides",
+    "with_tags",
     "write_conllu",
     "write_conllx",
     "write_iob",

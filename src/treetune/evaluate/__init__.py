@@ -1,8 +1,9 @@
 """Gold and predicted trees to counts, scores and significance; never a model.
 
 `counts` makes integers of one sentence, `metrics` ratios of their sums, `scores` the whole of a corpus,
-`breakdown` precision and recall by label and length, `entities` the scores of spans, `alignment` systems with
-tokens of their own, `significance` and `comparison` two systems side by side, `report` plain-text tables.
+`tagging` the same for tags, `judges` how each kind of output is scored, `breakdown` precision and recall by label and
+length, `entities` the scores of spans, `alignment` systems with tokens of their own, `significance` and `comparison`
+two systems side by side, `report` plain-text tables.
 """
 
 from treetune.evaluate.alignment import TextScores, evaluate_text
@@ -10,6 +11,7 @@ from treetune.evaluate.breakdown import LENGTHS, Tally
 from treetune.evaluate.comparison import Comparison, compare
 from treetune.evaluate.counts import Counts, attachment_counts, is_punctuation, punctuation, strip_subtype
 from treetune.evaluate.entities import ENTITY_METRICS, EntityCounts, EntityScores, entity_counts, evaluate_entities
+from treetune.evaluate.judges import TREES, Judge, Measured
 from treetune.evaluate.metrics import METRICS, Metric
 from treetune.evaluate.report import (
     format_comparison,
@@ -31,21 +33,25 @@ from treetune.evaluate.significance import (
     paired_bootstraps,
 )
 from treetune.evaluate.tag_tables import TagTable, tag_table
-from treetune.evaluate.tagging import TagScores, evaluate_tags
+from treetune.evaluate.tagging import TagCounts, TagScores, evaluate_tags, tag_judge
 
 __all__ = [
     "ENTITY_METRICS",
     "LENGTHS",
     "METRICS",
+    "TREES",
     "Comparison",
     "Counts",
     "EntityCounts",
     "EntityScores",
     "Interval",
+    "Judge",
     "McNemar",
+    "Measured",
     "Metric",
     "PairedBootstrap",
     "Scores",
+    "TagCounts",
     "TagScores",
     "TagTable",
     "Tally",
@@ -71,5 +77,6 @@ __all__ = [
     "paired_bootstraps",
     "punctuation",
     "strip_subtype",
+    "tag_judge",
     "tag_table",
 ]
