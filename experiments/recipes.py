@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -15,6 +15,7 @@ from supervision import keep
 from treetune import Objective
 from treetune.build import make_parser
 from treetune.learning.jackknife import TrainOptions
+from treetune.learning.judging import choose_weight
 from treetune.learning.progress import Progress
 from treetune.learning.stacking import train_guided
 from treetune.losses import Loss, make_loss
@@ -58,7 +59,8 @@ class Recipe:
 
     `parser` is a name of `treetune.build.PARSERS`, `options` are those of its class, `learning` those of
     `treetune.train`. With a `guide` the parser sees the trees of another one; for the training data they are
-    made by jackknifing with `folds` parts. `extras` are objectives besides the treebank, `passes` how often as many
+    made by jackknifing with `folds` parts. With a `judge` the trees it finds are judged by another one, whose weight
+    is chosen on dev. `extras` are objectives besides the treebank, `passes` how often as many
     epochs as usual are made.
     """
 
@@ -69,6 +71,7 @@ class Recipe:
     folds: int = 10
     extras: tuple[Extra, ...] = ()
     passes: int = 1
+    judge: Recipe | None = None
 
     def settings(self) -> dict[str, Any]:
         """Return all of it; what came later is left out where it has no part, so that older runs are recognised."""
@@ -79,6 +82,10 @@ class Recipe:
             del found["passes"]
         if self.guide is not None:
             found["guide"] = self.guide.settings()
+        if self.judge is None:
+            del found["judge"]
+        else:
+            found["judge"] = self.judge.settings()
         return found
 
     def make(self, options: Mapping[str, Any]) -> Parser:
@@ -109,6 +116,10 @@ class Training:
 
     def train(self, recipe: Recipe, data: Data, *, options: Mapping[str, Any], epochs: int, seed: int) -> Parser:
         """Return a parser trained by a recipe, with the weights of the epoch that is best on dev."""
+        if recipe.judge is not None:
+            judge = Training(self.say).train(recipe.judge, data, options=options, epochs=epochs, seed=seed)
+            main = self.train(replace(recipe, judge=None), data, options=options, epochs=epochs, seed=seed)
+            return choose_weight(main, judge, data.dev)[0]
         if recipe.guide is not None:
             return self._train_guided(recipe, recipe.guide, data, options=options, epochs=epochs, seed=seed)
         parser = recipe.make(options)

@@ -130,7 +130,7 @@ def test_unknown_kind_can_be_looked_at_but_not_loaded(tmp_path: Path) -> None:
     path = tmp_path / "m"
     saved(path)
     assert storage.inspect(path).kind == "stub"
-    known = "graph, guided, transition"
+    known = "graph, guided, judged, transition"
     assert message(storage.load, path) == f"{path} holds a model of the unknown kind 'stub'; known: {known}"
 
 

@@ -12,7 +12,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 
 
-@pytest.mark.parametrize("command", ["train", "parse", "evaluate", "jackknife", "info", "demo"])
+@pytest.mark.parametrize("command", ["train", "parse", "evaluate", "jackknife", "combine", "info", "demo"])
 def test_every_option_is_documented(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # Wide enough that no name is cut in two.
     monkeypatch.setenv("COLUMNS", "200")

@@ -200,7 +200,7 @@ def test_a_part_of_an_unknown_kind_is_refused(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(ModelError) as caught:
         GuidedParser.from_state(config, tensors)
     assert str(caught.value) == (
-        "the main parser of this model is of the unknown kind 'echo'; known: graph, guided, memory, transition"
+        "the main parser of this model is of the unknown kind 'echo'; known: graph, guided, judged, memory, transition"
     )
 
 

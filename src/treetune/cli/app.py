@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 import treetune
+from treetune.cli.combine import combine
 from treetune.cli.console import INTERRUPTED, OK, PROBLEM, WRONG_USAGE, Interrupted, note
 from treetune.cli.demo import demo
 from treetune.cli.evaluate import evaluate
@@ -30,7 +31,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (train, parse, evaluate, jackknife, info, demo):
+for command in (train, parse, evaluate, jackknife, combine, info, demo):
     app.command(epilog=EXIT_CODES)(command)
 
 

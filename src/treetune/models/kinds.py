@@ -13,6 +13,7 @@ from treetune.models.base import Parser
 MODELS: dict[str, str] = {
     "transition": "treetune.models.transition.parser:TransitionParser",
     "graph": "treetune.models.graph.parser:GraphParser",
+    "judged": "treetune.models.judged:JudgedParser",
     "guided": "treetune.models.guided:GuidedParser",
 }
 

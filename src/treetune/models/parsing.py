@@ -90,6 +90,19 @@ class TreeParser(ABC, Generic[Config, Grammar, Weights]):
         """Return up to `k` distinct trees, best first, with exact scores; see `k_best_batch`."""
         return self.k_best_batch([sentence], k, constraints=None if constraint is None else [constraint])[0]
 
+    @property
+    @abstractmethod
+    def labels(self) -> tuple[str, ...]:
+        """The labels the parser can give."""
+
+    @abstractmethod
+    def score(self, sentence: Sentence, output: Tree | Candidate[Tree]) -> float:
+        """Return the exact score of an output under the averaged weights."""
+
+    def scores(self, sentence: Sentence, trees: Sequence[Tree]) -> list[float]:
+        """Return the scores of several trees of a sentence; the parser must be able to make each of them."""
+        return [self.score(sentence, tree) for tree in trees]
+
     @abstractmethod
     def predict_batch(
         self, sentences: Sequence[Sentence], *, threads: int = 1, constraints: Sequence[Tree] | None = None
