@@ -43,7 +43,7 @@ RIVALS = (
     ("treetune graph2", "treetune beam 8"),
 )
 # The parsers that search without a beam.
-GRAPHS = tuple(name for name in PARSERS if name != training.TRANSITION)
+GRAPHS = tuple(name for name, (kind, _) in PARSERS.items() if kind == "graph")
 
 
 @dataclass(frozen=True)

@@ -141,6 +141,21 @@ def raw_text_table(record: Record) -> str:
     return "\n\n".join([about, markdown(header, rows), *lines])
 
 
+def versions_table(record: Record) -> str:
+    """Return the speed of each parser at an earlier commit and now."""
+    settings = record["settings"]
+    header = ("system", "words per CPU-s, before", "words per CPU-s, now", "times as fast")
+    rows = [
+        (parser["name"], spread(parser["old"]), spread(parser["new"]), spread(parser["times"], 2))
+        for parser in record["parsers"]
+    ]
+    about = (
+        f"`{settings['test']}`, one thread: commit `{settings['old'][:12]}` and the one below with the same model and "
+        f"the same trees, {settings['repeats']} rounds in turn. No other parser took part."
+    )
+    return "\n\n".join([about, markdown(header, rows)])
+
+
 GOALS = "goals"
 TAGGING_COLUMNS = {
     "dev UPOS": "dev_UPOS",
@@ -173,6 +188,7 @@ def tagging_table(record: Record) -> str:
 
 TABLES: dict[str, tuple[str, Callable[[Record], str]]] = {
     "compare": ("Beside other parsers", compare_table),
+    "versions": ("Before and now", versions_table),
     "training": ("Training", training_table),
     "tagging": ("Taggers", tagging_table),
     "startup": ("Starting", startup_table),
@@ -206,11 +222,13 @@ def _goal_row(goal: Record, results: Sequence[Record]) -> tuple[str, ...]:
 
 
 def measured(parser: str, measure: str, results: Sequence[Record]) -> Record | None:
-    """Return the first summary of a measure: the speed from a comparison, all else over the seeds of a training."""
+    """Return the first summary of a measure: the speed now or from a comparison, all else over seeds of a training."""
     if measure == SPEED:
+        now = [one for result in results if result["benchmark"] == "versions" for one in result["parsers"]]
         comparisons = [result for result in results if result["benchmark"] == "compare"]
         systems = [system for result in comparisons for system in result["systems"]]
-        found = [system["parse"][SPEED] for system in systems if system["name"] == f"treetune {parser}"]
+        found = [one["new"] for one in now if one["name"] == f"treetune {parser}"]
+        found += [system["parse"][SPEED] for system in systems if system["name"] == f"treetune {parser}"]
     else:
         trained = [result for result in results if result["benchmark"] == "training"]
         found = [result["mean"][measure] for result in trained if result["settings"].get("parser") == parser]
@@ -238,7 +256,7 @@ def origin(record: Record) -> str:
 
 def page(records: Sequence[Record]) -> str:
     """Return all results as one page: goals after the comparisons."""
-    order = ["raw_text", "compare", GOALS, "training", "tagging", "startup", "reordering"]
+    order = ["raw_text", "compare", "versions", GOALS, "training", "tagging", "startup", "reordering"]
     in_order = sorted(records, key=lambda record: order.index(record["benchmark"]))
     made = "Made by `python benchmarks/table.py` from the files in `benchmarks/results`; do not edit."
     return "\n\n".join(["# Benchmarks", made, *(section(record, records) for record in in_order)]) + "\n"

@@ -4,7 +4,8 @@
 
 The paper's other parser is that of Collins; here it is the transition parser, and the other way round: the graph
 parser guides the transition parser (Nivre & McDonald 2008). The guide's trees for the training data are made by
-parsers that have not seen the sentence (jackknifing). Expected: the guided parsers are better than every single one:
+parsers that have not seen the sentence (jackknifing). A third way: a parser that reads backward judges the best trees
+of the one that reads forward. Expected: the guided parsers are better than every single one:
 also than the guide, which is the best transition parser we have at that beam, and than one with a wider beam.
 """
 
@@ -20,11 +21,13 @@ from runs import Row
 
 TEST = ENGLISH.tests[0]
 MIRA = {"learner": "mira", "k": 5}
+PERCEPTRON = {"learner": "perceptron"}
 GUIDE = Recipe("transition", {"beam": 8}, MIRA)
 SINGLE = {
-    "transition, beam 8": Recipe("transition", {"beam": 8}),
-    "transition, beam 32": Recipe("transition", {"beam": 32}),
+    "transition, beam 8": Recipe("transition", {"beam": 8}, PERCEPTRON),
+    "transition, beam 32": Recipe("transition", {"beam": 32}, PERCEPTRON),
     "transition, beam 8, MIRA": GUIDE,
+    "backward, beam 8, MIRA": Recipe("backward", {"beam": 8}, MIRA),
     "graph, first order": Recipe("graph", {"decoder": "projective"}, MIRA),
     "graph, second order": Recipe("graph2", {"decoder": "projective"}, MIRA),
 }
@@ -33,6 +36,8 @@ FOLDS = 3
 GUIDED = {
     "graph, second order, guided": replace(SINGLE["graph, second order"], guide=GUIDE, folds=FOLDS),
     "transition, beam 8, MIRA, guided": replace(GUIDE, guide=SINGLE["graph, second order"], folds=FOLDS),
+    # Combined without stacking: the best trees of one parser, judged by another.
+    "transition, beam 8, MIRA, judged backward": replace(GUIDE, judge=SINGLE["backward, beam 8, MIRA"]),
 }
 
 

@@ -19,6 +19,7 @@ from targeting import best_of_lists
 from treetune import Objective
 from treetune.build import make_parser
 from treetune.learning.jackknife import TrainOptions
+from treetune.learning.judging import choose_weight
 from treetune.learning.progress import Progress
 from treetune.learning.stacking import train_guided
 from treetune.learning.trainer import USUAL_START
@@ -71,10 +72,11 @@ class Recipe:
 
     `parser` is a name of `treetune.build.PARSERS`, `options` are those of its class, `learning` those of
     `treetune.train`. With a `guide` the parser sees the trees of another one; for the training data they are
-    made by jackknifing with `folds` parts. `extras` are objectives besides the treebank, `passes` how often as many
-    epochs as usual are made. `targeted` is an objective for targeted self-training instead (see `targeting`): its k is
-    how many trees to choose from. `then` are objectives with which the trained parser goes on, without the treebank,
-    for `then_epochs` passes over the first of them.
+    made by jackknifing with `folds` parts. With a `judge` the trees it finds are judged by another one, whose weight
+    is chosen on dev. `extras` are objectives besides the treebank, `passes` how often as many epochs as usual are made.
+    `targeted` is an objective for targeted self-training instead (see `targeting`): its k is how many trees to choose
+    from. `then` are objectives with which the trained parser goes on, without the treebank, for `then_epochs` passes
+    over the first of them.
     """
 
     parser: str
@@ -87,6 +89,7 @@ class Recipe:
     targeted: Extra | None = None
     then: tuple[Extra, ...] = ()
     then_epochs: int = 1
+    judge: Recipe | None = None
 
     def settings(self) -> dict[str, Any]:
         """Return all of it; what came later is left out where it has no part, so that older runs are recognised."""
@@ -101,6 +104,10 @@ class Recipe:
             del found["then"], found["then_epochs"]
         if self.guide is not None:
             found["guide"] = self.guide.settings()
+        if self.judge is None:
+            del found["judge"]
+        else:
+            found["judge"] = self.judge.settings()
         return found
 
     def make(self, options: Mapping[str, Any]) -> Parser:
@@ -155,6 +162,10 @@ class Training:
 
     def train(self, recipe: Recipe, data: Data, *, options: Mapping[str, Any], epochs: int, seed: int) -> Parser:
         """Return a parser trained by a recipe, with the weights of the epoch that is best on dev."""
+        if recipe.judge is not None:
+            judge = Training(self.say).train(recipe.judge, data, options=options, epochs=epochs, seed=seed)
+            main = self.train(replace(recipe, judge=None), data, options=options, epochs=epochs, seed=seed)
+            return choose_weight(main, judge, data.dev)[0]
         if recipe.guide is not None:
             return self._train_guided(recipe, recipe.guide, data, options=options, epochs=epochs, seed=seed)
         parser = recipe.make(options)

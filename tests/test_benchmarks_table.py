@@ -92,6 +92,19 @@ TRAINING: dict[str, Any] = {
         )
     },
 }
+VERSIONS: dict[str, Any] = {
+    "benchmark": "versions",
+    **ORIGIN,
+    "settings": {"test": "ud/x.conllu", "words": 1234, "repeats": 2, "old": "fedcba9876543210"},
+    "parsers": [
+        {
+            "name": "treetune graph",
+            "old": summary(17000.4, 99.6),
+            "new": summary(25000.0, 100.0),
+            "times": summary(1.456, 0.01),
+        }
+    ],
+}
 STARTUP = {"benchmark": "startup", **ORIGIN, "cpu_seconds": {"first parse": summary(9.876, 0.1)}}
 GOALS: dict[str, Any] = {
     "benchmark": "goals",
@@ -213,6 +226,18 @@ def test_goals_show_what_was_measured_and_what_peers_reached(table: Any) -> None
     ]
 
 
+def test_the_speed_of_a_goal_is_that_of_now(table: Any) -> None:
+    before = {**COMPARE, "systems": [{**COMPARE["systems"][0], "name": "treetune graph"}]}
+    text = table.goals_table(GOALS, [before, VERSIONS])
+    assert "| first speed | ≥ 20,000 | 25,000 ± 100 | yes | Y: 3,600 |" in text
+
+
+def test_versions_show_both_speeds_and_how_they_differ(table: Any) -> None:
+    text = table.versions_table(VERSIONS)
+    assert "commit `fedcba987654` and the one below" in text
+    assert "| treetune graph | 17,000 ± 100 | 25,000 ± 100 | 1.46 ± 0.01 |" in text
+
+
 @pytest.mark.parametrize(
     ("bound", "verdict"),
     [({"at_least": 1.25}, "yes"), ({"at_least": 1.26}, "no"), ({"at_most": 1.25}, "yes"), ({"at_most": 1.24}, "no")],
@@ -241,7 +266,7 @@ def test_goals_of_the_repository_can_be_shown(table: Any) -> None:
 
 def test_page_orders_sections_and_names_their_origin(tmp_path: Path) -> None:
     files = []
-    for record in (STARTUP, TRAINING, GOALS, COMPARE, RAW_TEXT):
+    for record in (STARTUP, TRAINING, GOALS, VERSIONS, COMPARE, RAW_TEXT):
         files.append(tmp_path / f"{record['benchmark']}.json")
         files[-1].write_text(json.dumps(record), encoding="utf-8")
     done = subprocess.run(
@@ -254,7 +279,14 @@ def test_page_orders_sections_and_names_their_origin(tmp_path: Path) -> None:
     )
     page = done.stdout
     titles = [line for line in page.splitlines() if line.startswith("## ")]
-    assert titles == ["## From raw text", "## Beside other parsers", "## Goals of X", "## Training", "## Starting"]
+    assert titles == [
+        "## From raw text",
+        "## Beside other parsers",
+        "## Before and now",
+        "## Goals of X",
+        "## Training",
+        "## Starting",
+    ]
     assert "| first parse | 9.88 ± 0.10 |" in page
     assert "commit `0123456789ab` on Test CPU, 2 cores" in page
     assert "commit `0123456789ab` with local changes" in page

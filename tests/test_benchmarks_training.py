@@ -83,7 +83,7 @@ def test_the_child_is_asked_for_the_same_model(
 @pytest.mark.parametrize(
     ("words", "kind", "learner"),
     [
-        (["--beam=2"], "transition", {"learner": "perceptron"}),
+        (["--beam=2"], "transition", {"learner": "mira", "k": 5}),
         (["--parser=graph"], "graph", {"learner": "mira", "k": 5}),
         (["--parser=graph2"], "graph", {"learner": "mira", "k": 5}),
     ],

@@ -15,6 +15,7 @@ __all__ = ["stub_model_fixture"]
 def test_every_parser_is_of_a_kind_that_files_know() -> None:
     assert {name: parser_kind(name) for name in PARSERS} == {
         "transition": "transition",
+        "backward": "transition",
         "graph": "graph",
         "graph2": "graph",
     }
@@ -30,7 +31,10 @@ def test_an_unknown_parser_is_named_with_the_known_ones() -> None:
     for find in (parser_kind, make_parser):
         with pytest.raises(ConfigError) as caught:
             find("grpah")
-        assert str(caught.value) == "unknown parser 'grpah'; known: graph, graph2, transition (did you mean 'graph'?)"
+        assert (
+            str(caught.value)
+            == "unknown parser 'grpah'; known: backward, graph, graph2, transition (did you mean 'graph'?)"
+        )
 
 
 def test_none_is_left_to_the_model(stub_model: StubParser) -> None:
@@ -45,6 +49,11 @@ def test_a_name_brings_options_of_its_own(stub_model: StubParser, monkeypatch: p
     assert isinstance(made, StubParser)
     assert made.options == {"beam": 1, "features": "mine"}
     assert PARSERS["greedy"] == ("stub", {"beam": 1})
+
+
+def test_the_directions_of_transition_parsers() -> None:
+    directions = [make_parser(name).config.backward for name in ("transition", "backward")]  # type: ignore[attr-defined]
+    assert directions == [False, True]
 
 
 def test_the_orders_of_graph_parsers() -> None:

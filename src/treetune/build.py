@@ -12,6 +12,7 @@ from treetune.models.kinds import model_class
 # What can be asked for, as (kind of `models.kinds`, options that the name stands for).
 PARSERS: dict[str, tuple[str, dict[str, Any]]] = {
     "transition": ("transition", {}),
+    "backward": ("transition", {"backward": True}),
     "graph": ("graph", {"order": 1}),
     "graph2": ("graph", {"order": 2}),
 }

@@ -19,7 +19,7 @@ from treetune.cli import app as app_module
 from treetune.cli import evaluate as evaluate_module
 from treetune.errors import ConfigError, DataError, ModelError, TreetuneError
 
-COMMANDS = ("train", "parse", "tag", "evaluate", "reorder", "jackknife", "clusters", "info", "demo")
+COMMANDS = ("train", "parse", "tag", "evaluate", "reorder", "jackknife", "combine", "clusters", "info", "demo")
 PYTHON = (sys.executable, "-m", "treetune")
 
 
@@ -108,6 +108,7 @@ def test_light_commands_load_no_kernels(tmp_path: Path) -> None:
         "train|--help",
         "parse|--help",
         "jackknife|--help",
+        "combine|--help",
         f"evaluate|{gold}|{gold}",
         f"info|{tmp_path / 'model'}",
     ]

@@ -75,9 +75,9 @@ def test_same_seed_same_bytes_and_every_option_another_model(folder: Path, tmp_p
         ("--update", "early"),
         ("--beam", 1),
         ("--beam", 1, "--update", "early"),
-        ("--learner", "mira"),
-        ("--learner", "mira", "--k", 1),
-        ("--learner", "mira", "--clip", 0.001),
+        ("--learner", "perceptron"),
+        ("--k", 1),
+        ("--clip", 0.001),
         ("--learner", "mira", "--beam", 1),
     ):
         assert train(folder, tmp_path / "m", "--quiet", *options).code == 0

@@ -348,9 +348,9 @@ def test_something_must_be_learned_from(folder: Path, tmp_path: Path) -> None:
         (("--features", "hall2011"), 2, "unknown search option of transition parsers 'features'; known: beam"),
         (("--decoder", "projective"), 2, "--decoder is an option of graph parsers; the parser is transition"),
         (
-            ("--learner", "mira"),
+            ("--learner", "perceptron"),
             2,
-            "the model was trained by the learner perceptron, whose weights are of another size",
+            "the model was trained by the learner mira, whose weights are of another size",
         ),
         (("--start-from", "{tmp}/none"), 1, "cannot read the model {tmp}/none: there is no such file"),
         (("--model", "{old}"), 2, "--model would replace {old}, from which the training starts; give another name"),

@@ -59,10 +59,10 @@ def fault(tmp_path: Path, text: str) -> str:
         ("[model]\ninputs = ['upso']\n", "[model]: unknown input column 'upso'; known: feats, upos, xpos (did you"),
         ("[model]\nbeam = 0\n", "[model]: beam must be at least 1, found 0"),
         ("[model]\nparser = 5\n", "[model] parser: expected a text, found 5"),
-        ("[model]\nparser = 'grpah'\n", "[model]: unknown parser 'grpah'; known: graph, graph2, transition"),
+        ("[model]\nparser = 'grpah'\n", "[model]: unknown parser 'grpah'; known: backward, graph, graph2, transition"),
         (
             "[model]\nbeem = 4\n",
-            "[model]: unknown key 'beem'; known: beam, clusters, features, inputs, labels_by_tag, min_count, "
+            "[model]: unknown key 'beem'; known: backward, beam, clusters, features, inputs, labels_by_tag, min_count, "
             "min_lifted, parser, start_from, task (did you mean 'beam'?)",
         ),
         (

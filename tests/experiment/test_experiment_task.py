@@ -65,9 +65,9 @@ def test_an_experiment_from_python(data: Path) -> None:
     assert info["experiment"] == {
         "model": {
             **{"parser": "transition", "beam": 2, "features": "default", "inputs": ["upos", "xpos", "feats"]},
-            **{"min_count": 2, "min_lifted": 20, "labels_by_tag": True},
+            **{"min_count": 2, "min_lifted": 20, "labels_by_tag": True, "backward": False},
         },
-        "learner": {"learner": "perceptron", "update": "max-violation"},
+        "learner": {"learner": "mira", "clip": 0.01, "k": 5, "update": "max-violation"},
         "train": {
             **{"treebank": "train.conllu", "dev": "dev.conllu", "epochs": 3, "seed": 1, "choose_by": "LAS"},
             **{"projectivize": True, "lenient": False},
@@ -170,8 +170,8 @@ def test_going_on_from_a_model(data: Path, tmp_path: Path) -> None:
     assert set(info["training"]["start_from"]) == {"name", "sha256"}
     assert "train" not in info["training"]
     with pytest.raises(ConfigError) as caught:
-        prepared(data, {**content, "learner": {"learner": "mira"}})
-    assert str(caught.value).startswith("e.toml: [learner]: the model was trained by the learner perceptron, whose")
+        prepared(data, {**content, "learner": {"learner": "perceptron"}})
+    assert str(caught.value).startswith("e.toml: [learner]: the model was trained by the learner mira, whose")
 
 
 def test_without_projectivize_crossing_arcs_are_left_out(tmp_path: Path, stub_model: StubParser, data: Path) -> None:

@@ -35,7 +35,10 @@ def objectives() -> list[Objective]:
 
 # How a parser is made, and how it is trained.
 RUNS: dict[str, tuple[Callable[[], Parser], Callable[[], dict[str, Any]]]] = {
-    "perceptron": (lambda: TransitionParser(beam=3), lambda: {"objectives": objectives(), "dev": DEV}),
+    "perceptron": (
+        lambda: TransitionParser(beam=3),
+        lambda: {"objectives": objectives(), "dev": DEV, "learner": "perceptron"},
+    ),
     "mira": (
         lambda: TransitionParser(beam=3),
         lambda: {"objectives": objectives(), "learner": "mira", "dev": DEV, "choose_by": "attachment loss"},

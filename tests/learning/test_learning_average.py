@@ -25,7 +25,7 @@ DECLARATIVES = generate(40, seed=4, kinds=("declarative",))
 QUESTIONS = generate(15, seed=5, kinds=("yes-no", "wh"))
 
 PARSERS: dict[str, tuple[Callable[[], Parser], dict[str, Any]]] = {
-    "transition": (lambda: TransitionParser(beam=4), {}),
+    "transition": (lambda: TransitionParser(beam=4), {"learner": "perceptron"}),
     "transition mira": (lambda: TransitionParser(beam=4), {"learner": "mira", "clip": 0.1}),
     "greedy": (lambda: TransitionParser(beam=1), {}),
     "graph": (GraphParser, {}),

@@ -28,7 +28,7 @@ QUESTIONS = generate(40, seed=5, kinds=("yes-no", "wh"))
 TEST = generate(40, seed=6, kinds=("yes-no", "wh"))
 
 MAKERS: dict[str, tuple[Callable[[], Parser], dict[str, Any]]] = {
-    "transition": (lambda: TransitionParser(beam=4), {}),
+    "transition": (lambda: TransitionParser(beam=4), {"learner": "perceptron"}),
     "transition mira": (lambda: TransitionParser(beam=4), {"learner": "mira", "clip": 0.05}),
     "greedy": (lambda: TransitionParser(beam=1), {}),
     "graph": (GraphParser, {}),

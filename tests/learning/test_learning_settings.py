@@ -76,7 +76,7 @@ def settings(model: Parser, **options: Any) -> dict[str, Any]:
 def test_settings_say_the_learner_and_what_it_uses(kind: str, learner: str | None) -> None:
     model = KINDS[kind]()
     found = settings(model, learner=learner)
-    assert found["learner"] == (learner or ("mira" if kind in GRAPHS else "perceptron"))
+    assert found["learner"] == (learner or ("perceptron" if kind == "greedy" else "mira"))
     assert ("clip" in found) == (found["learner"] != "perceptron")
     # A greedy transition parser has one rival at each step.
     assert ("k" in found) == (found["learner"] == "mira" and kind != "greedy")
@@ -85,7 +85,8 @@ def test_settings_say_the_learner_and_what_it_uses(kind: str, learner: str | Non
 
 
 def test_settings_fill_in_what_was_left_out() -> None:
-    assert settings(TransitionParser()) == {"learner": "perceptron", "update": "max-violation"}
+    assert settings(TransitionParser()) == {"learner": "mira", "update": "max-violation", "k": 5, "clip": 0.01}
+    assert settings(TransitionParser(), update="dynamic") == {"learner": "perceptron", "update": "dynamic"}
     assert settings(TransitionParser(beam=1)) == {"learner": "perceptron", "update": "dynamic"}
     assert settings(TransitionParser(), update="early")["update"] == "early"
     mira = settings(TransitionParser(), learner="mira", k=2, clip=0.75)

@@ -12,6 +12,7 @@ import typer
 
 import treetune
 from treetune.cli.clusters import clusters
+from treetune.cli.combine import combine
 from treetune.cli.console import INTERRUPTED, OK, PROBLEM, WRONG_USAGE, Interrupted, note
 from treetune.cli.demo import demo
 from treetune.cli.evaluate import evaluate
@@ -33,7 +34,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (train, parse, tag, evaluate, jackknife, clusters, info, demo):
+for command in (train, parse, tag, evaluate, jackknife, combine, clusters, info, demo):
     app.command(epilog=EXIT_CODES)(command)
 app.add_typer(reorder_app(EXIT_CODES))
 

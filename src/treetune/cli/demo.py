@@ -30,6 +30,8 @@ TESTED = 500
 EPOCHS = 4
 EPOCHS_TO_ADAPT = 2
 BEAM = 8
+# The quickest to compile and to train.
+LEARNER = "perceptron"
 
 
 def demo(
@@ -102,7 +104,7 @@ class _Show:
         from treetune.learning.trainer import train as train_steps
 
         with progress_bar(title, total=options["epochs"] * len(trees), quiet=self.quiet) as advance:
-            for _ in epoch_ends(train_steps(parser, trees, seed=self.seed, **options), advance):
+            for _ in epoch_ends(train_steps(parser, trees, seed=self.seed, learner=LEARNER, **options), advance):
                 pass
 
     def _tested(self, learned_from: str, parser: TransitionParser) -> _Run:

@@ -14,14 +14,12 @@ from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import DataError, ModelError
 from treetune.evaluate.judges import Judge
 from treetune.models.base import Candidate, Learner, Parser, Practice
-from treetune.models.kinds import MODELS, model_class
 from treetune.models.learners import LearningOptions
+from treetune.models.parts import part_from_state, state_of_parts
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-_PARTS = ("guide", "main")
 
 
 class GuidedParser:
@@ -160,13 +158,7 @@ class GuidedParser:
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return (configuration, arrays) of both parsers, each array's name with its parser's before it."""
-        config: dict[str, Any] = {}
-        tensors: dict[str, NDArray[Any]] = {}
-        for name in _PARTS:
-            part: Parser = getattr(self, name)
-            part_config, part_tensors = part.state()
-            config[name] = {"kind": part.kind, "config": part_config}
-            tensors.update({f"{name}.{key}": values for key, values in part_tensors.items()})
+        config, tensors = state_of_parts({"guide": self.guide, "main": self.main})
         # What all models tell of themselves, where it is looked for.
         config["labels"] = config["main"]["config"].get("labels", [])
         return config, tensors
@@ -174,19 +166,8 @@ class GuidedParser:
     @classmethod
     def from_state(cls, config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> GuidedParser:
         """Rebuild both parsers from `state()`."""
-        guide, main = (_part(config[name], tensors, f"{name}.") for name in _PARTS)
+        guide, main = (part_from_state(name, config, tensors) for name in ("guide", "main"))
         return cls(guide, main)
-
-
-def _part(config: dict[str, Any], tensors: dict[str, NDArray[Any]], prefix: str) -> Parser:
-    kind = config["kind"]
-    if kind not in MODELS:
-        raise ModelError(
-            f"the {prefix[:-1]} parser of this model is of the unknown kind {kind!r}; "
-            f"known: {', '.join(sorted(MODELS))}"
-        )
-    own = {key.removeprefix(prefix): values for key, values in tensors.items() if key.startswith(prefix)}
-    return model_class(kind).from_state(config["config"], own)
 
 
 class _MainLearner:

@@ -14,6 +14,7 @@ from treetune.models.base import Model, Storable
 MODELS: dict[str, str] = {
     "transition": "treetune.models.transition.parser:TransitionParser",
     "graph": "treetune.models.graph.parser:GraphParser",
+    "judged": "treetune.models.judged:JudgedParser",
     "guided": "treetune.models.guided:GuidedParser",
     "tagger": "treetune.models.sequence.tagger:Tagger",
     "tokenizer": "treetune.models.segment.tokenizer:Tokenizer",

@@ -122,6 +122,19 @@ class TreeParser(FeatureModel[Config, Grammar, Weights, Tree]):
     noun: ClassVar[str] = "parser"
 
     @property
+    @abstractmethod
+    def labels(self) -> tuple[str, ...]:
+        """The labels the parser can give."""
+
+    @abstractmethod
+    def score(self, sentence: Sentence, output: Tree | Candidate[Tree]) -> float:
+        """Return the exact score of an output under the averaged weights."""
+
+    def scores(self, sentence: Sentence, trees: Sequence[Tree]) -> list[float]:
+        """Return the scores of several trees of a sentence; the parser must be able to make each of them."""
+        return [self.score(sentence, tree) for tree in trees]
+
+    @property
     def judge(self) -> Judge:
         """Trees are scored by attachment."""
         return TREES

@@ -17,7 +17,7 @@ from treetune.errors import ConfigError, DataError
 from treetune.models import labels as table
 from treetune.models.gold import lift
 from treetune.models.transition import search
-from treetune.models.transition.learner import TransitionLearner, default_update
+from treetune.models.transition.learner import UPDATES, TransitionLearner, default_learner, default_update
 from treetune.models.transition.parser import TransitionParser
 
 
@@ -33,7 +33,7 @@ def test_learning_is_that_of_the_twin(update: str, beam: int, memo_from: int, mo
     monkeypatch.setattr(search, "MEMO_FROM_BEAM", memo_from)
     treebank = random_treebank(beam, count=25)
     parser = TransitionParser(beam=beam, features=TEMPLATES, min_count=1)
-    learner = TransitionLearner(parser, treebank, update=update, seed=5, explore=0.7)
+    learner = TransitionLearner(parser, treebank, learner="perceptron", update=update, seed=5, explore=0.7)
     twin = TwinLearner(learner, treebank)
     draw = random.Random(beam)
     for _ in range(3):
@@ -68,7 +68,7 @@ def test_no_two_steps_draw_the_same() -> None:
 def test_rows_that_become_dense_while_learning_change_nothing() -> None:
     treebank = random_treebank(3, count=40, longest=4, labels="abcdefghij")
     parser = TransitionParser(beam=2, features=TEMPLATES, min_count=1)
-    learner = TransitionLearner(parser, treebank, update="max-violation")
+    learner = TransitionLearner(parser, treebank, learner="perceptron", update="max-violation")
     twin = TwinLearner(learner, treebank)
     for _ in range(3):
         learner.learn(np.arange(40))
@@ -101,7 +101,7 @@ def test_learning_in_parts_is_learning_at_once() -> None:
 
     def learned(parts: Sequence[int]) -> dict[str, bytes]:
         parser = TransitionParser(beam=4, features=TEMPLATES, min_count=1)
-        learner = TransitionLearner(parser, treebank)
+        learner = TransitionLearner(parser, treebank, learner="perceptron")
         for part in np.split(np.arange(30), parts):
             learner.learn(part)
         return {name: values.tobytes() for name, values in learner.snapshot().tensors().items()}
@@ -133,8 +133,9 @@ def _reachable(rules: Rules) -> set[State]:
     return found
 
 
-def test_updates_suit_the_beam() -> None:
+def test_updates_suit_the_beam_and_learners_the_update() -> None:
     assert [default_update(beam) for beam in (1, 2, 8)] == ["dynamic", "max-violation", "max-violation"]
+    assert [default_learner(update) for update in UPDATES] == ["mira", "mira", "perceptron"]
 
 
 def test_errors_by_text() -> None:

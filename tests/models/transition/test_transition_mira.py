@@ -139,7 +139,8 @@ def test_options_change_what_is_learned(update: str) -> None:
     usual = learned(learner="mira")
     assert usual == learned(learner="mira", clip=CLIP, k=5)
     assert learned(learner="mira", clip=0.002) != usual
-    assert learned() == learned(learner="perceptron", clip=0.002, k=1) != usual
+    assert learned(learner="perceptron") == learned(learner="perceptron", clip=0.002, k=1) != usual
+    assert learned() == learned(learner="perceptron" if update == "dynamic" else "mira")
     assert (learned(learner="mira", k=1) == usual) is (update == "dynamic")  # one rival a decision
 
 
@@ -181,8 +182,8 @@ def test_settings_name_what_has_an_effect() -> None:
     def settings(**options: Any) -> dict[str, Any]:
         return make_learner(random_treebank(2, count=3), **options).settings()
 
-    assert settings() == {"learner": "perceptron", "update": "max-violation"}
-    assert settings(learner="mira") == {"learner": "mira", "update": "max-violation", "k": 5, "clip": CLIP}
+    assert settings() == {"learner": "mira", "update": "max-violation", "k": 5, "clip": CLIP}
+    assert settings(learner="perceptron") == {"learner": "perceptron", "update": "max-violation"}
     assert settings(learner="mira", update="early", k=2, clip=0.5) == {
         "learner": "mira", "update": "early", "k": 2, "clip": 0.5,
     }  # fmt: skip

@@ -16,7 +16,7 @@ from treetune.models.learners import FACTORED_MIRA, MIRA, PERCEPTRON, check_lear
 from treetune.models.transition import _kernels as kernels
 from treetune.models.transition.parser import Grammar, TransitionParser
 from treetune.models.transition.practice import TransitionPractice
-from treetune.models.transition.search import Task, make_fixed, make_space
+from treetune.models.transition.search import Mirror, Task, make_fixed, make_space
 from treetune.models.transition.system import outputs
 from treetune.weights.store import FrozenWeights, LiveWeights, make_margins
 
@@ -36,6 +36,11 @@ CLIP = 0.01
 def default_update(beam: int) -> str:
     """Return the update that suits a beam: greedy search learns from its own mistakes."""
     return DYNAMIC if beam == 1 else "max-violation"
+
+
+def default_learner(update: str) -> str:
+    """Return the learner that suits an update: large margins where the states of a beam can be compared."""
+    return PERCEPTRON if update == DYNAMIC else MIRA
 
 
 def check_learning(
@@ -83,8 +88,8 @@ class TransitionLearner:
         check_learning(learner=learner, update=update, k=k, clip=clip, cost_augmented=cost_augmented)
         if go_on:
             learner, clip = learner_to_go_on(learner, clip, parser.learned_by)
-        self.learner = learner or PERCEPTRON
         self.update = update or default_update(parser.beam)
+        self.learner = learner or default_learner(self.update)
         self.k = k
         self.clip = CLIP if clip is None else clip
         self.parser = parser
@@ -111,6 +116,8 @@ class TransitionLearner:
         ids = self.grammar.labels.ids()
         self._heads = np.array([head for tree in trees for head in tree.heads], np.int32)
         self._labels = np.array([ids[label] for tree in trees for label in ("", *tree.labels[1:])], np.int32)
+        if self.grammar.is_backward:
+            self._heads, self._labels = Mirror.of(self._sentences.offsets).known((self._heads, self._labels))
         self._actions = np.empty(2 * len(self._heads), np.int32)
         stack = np.empty(self._longest + 2, np.int64)
         for start, tree in zip(self._sentences.offsets[:-1], trees, strict=True):

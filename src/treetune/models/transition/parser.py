@@ -18,12 +18,13 @@ from treetune.features.encoding import COLUMNS, GUIDE_COLUMN, INPUTS, USUAL_COLU
 from treetune.features.templates import TemplateSet, check_clusters, check_guided, is_guide, load_templates
 from treetune.models.base import Candidate, Learner
 from treetune.models.constraints import encode_fixed
+from treetune.models.gold import lift_known
 from treetune.models.labels import TAGS, LabelTable
 from treetune.models.learners import LearningOptions
 from treetune.models.parsing import TreeParser
 from treetune.models.transition import _kernels as kernels
 from treetune.models.transition.lists import distinct, first_beam
-from treetune.models.transition.search import Found, Task, make_space, run, unknown_arcs
+from treetune.models.transition.search import Found, Mirror, Task, make_space, run, unknown_arcs
 from treetune.models.transition.system import STATE_VALUES, compile_templates, label_masks, outputs
 from treetune.weights.store import FrozenWeights
 
@@ -39,7 +40,8 @@ class TransitionConfig:
     `min_count` times in training are treated as unknown. A label that marks lifted arcs (see
     `corpus.projectivity`) is learned when the treebank has at least `min_lifted` of it. `clusters` is a file of
     word clusters, for feature sets that look at them; a trained model has them inside. With `labels_by_tag` a
-    word bears only labels that words of its UPOS tag have borne in the treebank.
+    word bears only labels that words of its UPOS tag have borne in the treebank. `backward` reads sentences from their
+    last word to their first.
     """
 
     beam: int = 8
@@ -49,6 +51,7 @@ class TransitionConfig:
     min_lifted: int = 20
     clusters: str | None = None
     labels_by_tag: bool = True
+    backward: bool = False
 
     def __post_init__(self) -> None:
         for name in ("beam", "min_count", "min_lifted"):
@@ -67,6 +70,7 @@ class Grammar:
     labels: LabelTable
     template_set: TemplateSet
     is_guided: bool = False
+    is_backward: bool = False
 
     @classmethod
     def learn(cls, sentences: Sequence[Sentence], trees: Sequence[Tree], config: TransitionConfig) -> Grammar:
@@ -91,7 +95,7 @@ class Grammar:
         labels = LabelTable.learn(trees)
         if config.labels_by_tag and TAGS in encoder.columns:
             labels = labels.learn_tags(sentences, trees)
-        return cls(encoder, labels, template_set, guided)
+        return cls(encoder, labels, template_set, guided, config.backward)
 
     @cached_property
     def masks(self) -> kernels.Labels:
@@ -105,8 +109,12 @@ class Grammar:
     def encode(self, sentences: Sequence[Sentence]) -> kernels.Sentences:
         """Return sentences as the kernels read them: the last of the columns are the guide's heads, if there is one."""
         columns, offsets = self.encoder.encode(sentences)
-        if self.is_guided:
-            columns = np.vstack([columns, guide_heads(sentences)])
+        guides = [guide_heads(sentences)] if self.is_guided else []
+        if self.is_backward:
+            mirror = Mirror.of(offsets)
+            columns, guides = mirror.values(columns), [mirror.heads(heads) for heads in guides]
+        if guides:
+            columns = np.vstack([columns, *guides])
         return kernels.Sentences(columns, offsets, self.labels.tags(self.encoder, columns))
 
 
@@ -160,7 +168,7 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
         """
         task = self._task(self.beam)
         encoded, known = self._encode(sentences, constraints)
-        found = run(task, encoded, known=known, threads=threads)
+        found = run(task, encoded, known=known, threads=threads, backward=self.config.backward)
         return [
             self._tree(found, 0, int(start), int(end), known[0])
             for start, end in zip(encoded.offsets[:-1], encoded.offsets[1:], strict=True)
@@ -191,6 +199,7 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
                 k=beam,
                 derivations=True,
                 threads=threads,
+                backward=self.config.backward,
             )
             unfinished = []
             for place, i in enumerate(left):
@@ -210,6 +219,8 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
         n = len(tree)
         heads = np.array(tree.heads, np.int32)
         labels = np.array([ids.get(label, kernels.NO_LABEL) for label in tree.labels], np.int32)
+        if self.config.backward:
+            heads, labels = Mirror.of(np.array([0, n + 1])).known((heads, labels))
         actions = np.empty(2 * n, np.int32)
         if (labels[1:] < 0).any() or not is_tree(tree.heads):
             return ()
@@ -246,6 +257,23 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
             len(task.labels.at_root), actions,
         )  # fmt: skip
         return float(total) / self.weights.scale
+
+    def scores(self, sentence: Sentence, trees: Sequence[Tree]) -> list[float]:
+        """Return the scores of several trees of a sentence by their canonical transitions.
+
+        Trees with crossing arcs are scored as they are learned: lifted. Raises DataError for unknown labels.
+        """
+        task = self._task(1)
+        encoded, _ = self._encode([sentence], None)
+        space, n_labels = make_space(task, len(sentence)), len(task.labels.at_root)
+        found = []
+        for tree in lift_known([Example(sentence, tree) for tree in trees], self.grammar.labels):
+            actions = np.array(self.derivation(tree), np.int32)
+            total = kernels.score_sequence(
+                space, task.templates, task.store, encoded.columns, 0, len(sentence), n_labels, actions
+            )
+            found.append(float(total) / self.weights.scale)
+        return found
 
     def check_learning(self, **options: Unpack[LearningOptions]) -> None:
         """Raise ConfigError if `learner` would refuse these options."""
@@ -290,7 +318,8 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
         labels = LabelTable.from_state(config)
         templates = TemplateSet.from_state(config)
         # The first models were kept without a word on guides.
-        grammar = Grammar(Encoder.from_state(config["encoder"]), labels, templates, config.get("guided", False))
+        guided, backward = config.get("guided", False), parser.config.backward
+        grammar = Grammar(Encoder.from_state(config["encoder"]), labels, templates, guided, backward)
         weights = FrozenWeights.from_tensors(outputs(labels), config["scale"], tensors)
         parser.fit(grammar, weights, learned_by=config.get("learned_by", {}))
         return parser

@@ -8,7 +8,6 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.models.base import Candidate
@@ -16,7 +15,7 @@ from treetune.models.constraints import encode_fixed
 from treetune.models.practice import Difference, Pairs, step_size
 from treetune.models.transition import _kernels as kernels
 from treetune.models.transition.lists import distinct, first_beam
-from treetune.models.transition.search import Found, make_fixed, make_space, unknown_arcs
+from treetune.models.transition.search import Found, Known, Mirror, make_fixed, make_space, unknown_arcs
 
 if TYPE_CHECKING:
     from treetune.models.transition.learner import TransitionLearner
@@ -97,9 +96,12 @@ class TransitionPractice:
         task = self._learner.task(beam)
         return _Room(make_space(task, self._longest), make_fixed(self._longest))
 
-    def _search(self, one: kernels.Sentences, known: tuple[NDArray[np.int32], NDArray[np.int32]], beam: int) -> Found:
+    def _search(self, one: kernels.Sentences, known: Known, beam: int) -> Found:
         room, task = self._room(beam), self._learner.task(beam)
         tokens = int(one.offsets[-1])
+        mirror = Mirror.of(one.offsets) if self._learner.grammar.is_backward else None
+        if mirror is not None:
+            known = mirror.known(known)
         found = Found(
             heads=np.full((beam, tokens), -1, np.int32),
             labels=np.full((beam, tokens), kernels.NO_LABEL, np.int32),
@@ -111,4 +113,4 @@ class TransitionPractice:
             room.space, room.fixed, task.templates, task.store, one, task.labels, *known, task.root_kinds, beam,
             task.memo, 0, 1, beam, found.heads, found.labels, found.scores, found.actions, found.widths,
         )  # fmt: skip
-        return found
+        return found if mirror is None else mirror.found(found)

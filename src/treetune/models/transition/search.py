@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from treetune.models.parsing import run_chunks
 from treetune.models.transition import _kernels as kernels
 from treetune.weights._kernels import Store
+
+# Fixed heads and labels over tokens, -1 where unknown.
+Known = tuple[NDArray[np.int32], NDArray[np.int32]]
 
 # Partial sums are worth remembering from this beam on: narrower beams meet too few states twice.
 MEMO_FROM_BEAM = 4
@@ -45,6 +48,42 @@ class Found:
     scores: NDArray[np.float64]
     actions: NDArray[np.int32]
     widths: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Mirror:
+    """Turns what is said of tokens around, sentence by sentence: the last word comes first; the root stays.
+
+    `places` is where each token is in the other order, `sizes` the number of tokens of its sentence.
+    """
+
+    places: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, offsets: NDArray[np.int64]) -> Mirror:
+        """Return the mirror of a corpus."""
+        lengths = np.diff(offsets)
+        starts, sizes = np.repeat(offsets[:-1], lengths), np.repeat(lengths, lengths)
+        words = np.arange(int(offsets[-1])) - starts
+        return cls(starts + np.where(words > 0, sizes - words, 0), sizes)
+
+    def values(self, values: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return values over tokens (the last axis) in the other order."""
+        return np.ascontiguousarray(values[..., self.places])
+
+    def heads(self, heads: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return heads over tokens in the other order, and as places of that order; the root and unknown ones stay."""
+        turned = self.values(heads)
+        return np.where(turned > 0, self.sizes - turned, turned).astype(np.int32)
+
+    def known(self, known: Known) -> Known:
+        """Return fixed heads and labels in the other order."""
+        return self.heads(known[0]), self.values(known[1])
+
+    def found(self, found: Found) -> Found:
+        """Return trees in the other order."""
+        return replace(found, heads=self.heads(found.heads), labels=self.values(found.labels))
 
 
 def make_space(task: Task, longest: int) -> kernels.Space:
@@ -102,12 +141,19 @@ def run(
     task: Task,
     sentences: kernels.Sentences,
     *,
-    known: tuple[NDArray[np.int32], NDArray[np.int32]],
+    known: Known,
     k: int = 1,
     derivations: bool = False,
     threads: int = 1,
+    backward: bool = False,
 ) -> Found:
-    """Search all sentences; `known` are fixed heads and labels over all tokens, -1 where unknown."""
+    """Search all sentences, which are encoded in the order in which they are read.
+
+    `known` and what is found are in the order of writing, which is the other one if `backward`.
+    """
+    mirror = Mirror.of(sentences.offsets) if backward else None
+    if mirror is not None:
+        known = mirror.known(known)
     count = len(sentences.offsets) - 1
     tokens = int(sentences.offsets[-1])
     found = Found(
@@ -132,10 +178,10 @@ def run(
         return work
 
     run_chunks(count, CHUNK, threads, make_worker)
-    return found
+    return found if mirror is None else mirror.found(found)
 
 
-def unknown_arcs(tokens: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def unknown_arcs(tokens: int) -> Known:
     """Return fixed heads and labels that fix nothing."""
     nothing: NDArray[Any] = np.full(tokens, -1, np.int32)
     return nothing, nothing

@@ -1,0 +1,68 @@
+"""``treetune combine`` through its entry point: weights chosen and given, what is written, faults."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from commandline import run
+
+import treetune
+from treetune import storage
+from treetune.corpus import write_conllu
+from treetune.models.judged import JudgedParser
+from treetune.sample import generate
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two models and development data."""
+    path = tmp_path_factory.mktemp("combine")
+    write_conllu(generate(40, seed=1), path / "train.conllu")
+    write_conllu(generate(15, seed=2), path / "dev.conllu")
+    for name in ("transition", "backward"):
+        options = ("--parser", name, "--beam", 2, "--epochs", 1, "-q")
+        assert run("train", path / "train.conllu", "--model", path / name, *options).code == 0
+    return path
+
+
+def test_the_weight_is_chosen_on_dev_and_both_are_in_the_model(folder: Path, tmp_path: Path) -> None:
+    parts = (folder / "transition", folder / "backward")
+    result = run("combine", *parts, "--model", tmp_path / "m", "--dev", folder / "dev.conllu", "--k", 4)
+    assert (result.code, result.out) == (0, "")
+    lines = result.err.splitlines()
+    assert [line.split()[1] for line in lines] == ["0.25", "0.5", "0.75", "1", "1.5", "2", "3"]
+    assert sum(line.endswith("best") for line in lines) == 1
+    parser = treetune.load(tmp_path / "m")
+    assert isinstance(parser, JudgedParser)
+    assert parser.k == 4
+    assert next(line for line in lines if line.endswith("best")).split()[1] == f"{parser.weight:g}"
+    assert storage.inspect(tmp_path / "m").info["combined"]["weight"] == parser.weight
+    parsed = run("parse", tmp_path / "m", folder / "dev.conllu")
+    assert parsed.code == 0
+    assert parsed.out != run("parse", parts[0], folder / "dev.conllu").out
+
+
+def test_weight_and_length_of_lists_can_be_given(folder: Path, tmp_path: Path) -> None:
+    parts = (folder / "transition", folder / "backward")
+    for options, expected in (((), (1.0, 16)), (("--weight", 0.5, "--k", 3, "-q", "--threads", 2), (0.5, 3))):
+        result = run("combine", *parts, "--model", tmp_path / "m", *options)
+        assert (result.code, result.err) == (0, "")
+        parser = treetune.load(tmp_path / "m")
+        assert isinstance(parser, JudgedParser)
+        assert (parser.weight, parser.k) == expected
+
+
+def test_faults(folder: Path, tmp_path: Path) -> None:
+    parts = (folder / "transition", folder / "backward")
+    both = ("--dev", folder / "dev.conllu", "--weight", 2)
+    result = run("combine", *parts, "--model", tmp_path / "m", *both)
+    assert (result.code, result.err) == (2, "error: --dev chooses the weight of the judge; leave --weight out\n")
+    result = run("combine", parts[0], tmp_path / "none", "--model", tmp_path / "m")
+    assert (result.code, result.err) == (
+        1,
+        f"error: cannot read the model {tmp_path / 'none'}: there is no such file\n",
+    )
+    result = run("combine", *parts, "--model", tmp_path / "m", "--weight", 0)
+    assert (result.code, result.err) == (2, "error: weight must be a number above 0, found 0\n")
+    assert not (tmp_path / "m").exists()
