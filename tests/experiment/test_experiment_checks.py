@@ -62,8 +62,8 @@ def fault(tmp_path: Path, text: str) -> str:
         ("[model]\nparser = 'grpah'\n", "[model]: unknown parser 'grpah'; known: backward, graph, graph2, transition"),
         (
             "[model]\nbeem = 4\n",
-            "[model]: unknown key 'beem'; known: backward, beam, features, inputs, min_count, min_lifted, parser, start_from "
-            "(did you mean 'beam'?)",
+            "[model]: unknown key 'beem'; known: backward, beam, features, inputs, min_count, min_lifted, parser, "
+            "start_from (did you mean 'beam'?)",
         ),
         (
             "[model]\nparser = 'graph'\norder = 2\n",
