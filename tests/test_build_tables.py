@@ -31,10 +31,8 @@ def test_an_unknown_parser_is_named_with_the_known_ones() -> None:
     for find in (parser_kind, make_parser):
         with pytest.raises(ConfigError) as caught:
             find("grpah")
-        assert (
-            str(caught.value)
-            == "unknown parser 'grpah'; known: backward, graph, graph2, transition (did you mean 'graph'?)"
-        )
+        known = "backward, graph, graph2, transition"
+        assert str(caught.value) == f"unknown parser 'grpah'; known: {known} (did you mean 'graph'?)"
 
 
 def test_none_is_left_to_the_model(stub_model: StubParser) -> None:

@@ -68,6 +68,8 @@ def test_every_key_is_documented_and_no_others(title: str, keys: set[str]) -> No
 def test_the_options_of_parsers_are_documented() -> None:
     rows = dict(re.findall(r"^\| (`.*?) \| options of (\w+) parsers \|", section("[model]"), flags=re.MULTILINE))
     documented = {kind: set(re.findall(r"`(\w+)`", cell)) for cell, kind in rows.items()}
+    open_to_users: dict[str, set[str]] = {}
     for name, (kind, fixed) in PARSERS.items():
         config = make_parser(name).config  # type: ignore[attr-defined]
-        assert documented[kind] == set(hints_of(type(config))) - set(fixed)
+        open_to_users.setdefault(kind, set()).update(set(hints_of(type(config))) - set(fixed))
+    assert documented == open_to_users

@@ -298,7 +298,7 @@ def test_numbers_must_be_positive(name: str) -> None:
 def test_errors_by_text(tmp_path: Path) -> None:
     with pytest.raises(
         ConfigError,
-        match=r"^unknown option of transition parsers 'beem'; known: beam, features, inputs, labels_by_tag, ",
+        match=r"^unknown option of transition parsers 'beem'; known: backward, beam, clusters, features, inputs, ",
     ):
         TransitionParser(beem=3)
     with pytest.raises(
