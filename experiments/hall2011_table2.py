@@ -60,8 +60,10 @@ def rows() -> list[Row]:
     found.append(Row(name(LOOSE, A), SOURCE, LOOSE_RECIPE))
     for target in TARGETS:
         found.append(Row(name(LOOSE, AUGMENTED, target), SOURCE, replace(LOOSE_RECIPE, extras=(main_verbs(target),))))
-    often = replace(LOOSE_RECIPE, extras=(main_verbs("target", rate=2.0),))
-    return [*found, Row(name(LOOSE, TWICE, "target"), SOURCE, often)]
+    for parser, recipe in ((LOOSE, LOOSE_RECIPE), ("transition", PARSERS["transition"])):
+        often = replace(recipe, extras=(main_verbs("target", rate=2.0),))
+        found.append(Row(name(parser, TWICE, "target"), SOURCE, often))
+    return found
 
 
 def gains(target: str, metric: str, least: float) -> Claim:
@@ -130,7 +132,7 @@ EXPERIMENT = Experiment(
     rows=tuple(rows()),
     pairs=(
         *((name(parser, AUGMENTED, target), name(parser, A)) for parser in (*PARSERS, LOOSE) for target in TARGETS),
-        (name(LOOSE, TWICE, "target"), name(LOOSE, A)),
+        *((name(parser, TWICE, "target"), name(parser, A)) for parser in (LOOSE, "transition")),
         (name("transition", A), name(LOOSE, A)),
     ),
     claims=tuple(claims()),
