@@ -175,7 +175,7 @@ def test_claims_about_k(
 def test_stacking_is_held_against_the_best_single_parser(results: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     module = lab.mcdonald_table3
     monkeypatch.setattr(module, "TEST", TEST)
-    single = dict(zip(module.SINGLE, ({0: 0.6}, {0: 0.8}, {0: 0.7}, {0: 0.5}, {0: 0.5}), strict=True))
+    single = dict(zip(module.SINGLE, ({0: 0.6}, {0: 0.8}, {0: 0.7}, {0: 0.5}, {0: 0.5}, {0: 0.5}), strict=True))
     for skill, holds in ((0.95, True), (0.7, False)):
         made = results({**single, **{row: {0: skill} for row in module.GUIDED}})
         for claim in (module.beats_every_single, module.has_more_right_heads):
@@ -197,7 +197,7 @@ def test_every_claim_and_pair_speaks_of_rows_that_are_there() -> None:
     nothing = lab.findings.Results([], {})
     for script in sorted(Path(lab.common.__file__).parent.glob("*.py")):
         experiment = getattr(getattr(lab, script.stem), "EXPERIMENT", None)
-        if experiment is None:
+        if not isinstance(experiment, lab.common.Experiment):
             continue
         assert experiment.name == script.stem
         rows = {row.name: row for row in experiment.rows}

@@ -186,7 +186,7 @@ def test_what_cannot_be_written_is_refused(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--task", "tagging"), "unknown task 'tagging'; known: ner, tag"),
+        (("--task", "tagging"), "unknown task 'tagging'; known: ner, parser, pipeline, tag, tokenizer"),
         (("--task", "tag", "--parser", "graph"), "the task tag is for a tagger and has no parser; leave one of them"),
         (("--task", "tag", "--beam", "4"), "--beam is an option of transition parsers; the task is tag"),
         (("--task", "tag", "--column", "upos,upos"), "columns: 'upos' is named twice"),

@@ -13,7 +13,7 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs" / "scores.md").read_text(en
 
 def test_snippets_run_in_order() -> None:
     snippets = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
-    assert len(snippets) == 3
+    assert len(snippets) == 4
     names: dict[str, Any] = {}
     for snippet in snippets:
         exec(snippet.replace("v:0.1.0", f"v:{__version__}"), names)

@@ -106,7 +106,7 @@ def test_a_sum_of_entity_losses() -> None:
     message = "the parts of loss weighted must compare with the same, found entities and tree"
     with pytest.raises(ConfigError, match=f"^{message}$"):
         Weighted([(1, EntityHamming()), (1, MainVerb())])
-    assert Weighted([(1, Root())]).reference == "any"
+    assert Weighted([(1, Root())]).reference == "tree"
 
 
 @pytest.mark.parametrize(
