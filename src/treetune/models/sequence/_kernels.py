@@ -384,7 +384,7 @@ def search(space, templates, store, sets, sentences, base, n, second_order, k, i
 
 
 @inner
-def read_paths(space, sets, sentences, base, n, second_order, k):  # type: ignore[no-untyped-def]
+def read_paths(space, sets, sentences, base, n, k):  # type: ignore[no-untyped-def]
     """Fill `best` and `paths` with the k best outputs, best first; return how many there are."""
     scores, back, layers, paths = space.scores, space.back, space.layers, space.paths
     many = np.uint64(k)
@@ -415,7 +415,7 @@ def tag_range(  # type: ignore[no-untyped-def]
         base = sentences.offsets[sentence]
         n = sentences.offsets[sentence + 1] - base - 1
         search(space, templates, store, sets, sentences, base, n, second_order, k, is_exact, nothing)
-        count = read_paths(space, sets, sentences, base, n, second_order, k)
+        count = read_paths(space, sets, sentences, base, n, k)
         counts[sentence] = count
         for rank in range(count):
             scores[sentence, rank] = space.best[rank]
@@ -511,7 +511,7 @@ def wrong_tags(gold, path, n):  # type: ignore[no-untyped-def]
 
 
 @inner
-def choose_steps(space, margins, gold, gold_score, n, count, rule, clip):  # type: ignore[no-untyped-def]
+def has_lesson(space, margins, gold, gold_score, n, count, rule):  # type: ignore[no-untyped-def]
     """Say whether there is something to learn from `count` paths; `wanted` is how far gold is short of its lead.
 
     The perceptron learns from the best path alone, if it is not gold; MIRA from all, gold being to lead each by its
@@ -545,9 +545,9 @@ def train_range(  # type: ignore[no-untyped-def]
             return position - first, updated
         averages.counters[STEPS] += 1
         gold_score = search(space, templates, store, sets, sentences, base, n, second_order, k, rule == MIRA, gold)
-        count = read_paths(space, sets, sentences, base, n, second_order, k)
+        count = read_paths(space, sets, sentences, base, n, k)
         tags = gold[base:]
-        if n == 0 or not choose_steps(space, margins, tags, gold_score, n, count, rule, clip):
+        if n == 0 or not has_lesson(space, margins, tags, gold_score, n, count, rule):
             continue
         collect_margins(space, templates, sentences.columns, base, n, tags, count, boundary, margins)
         if rule == PERCEPTRON:
