@@ -47,8 +47,8 @@ def parser() -> GraphParser:
         ({"max_memory": float("inf")}, "max_memory must be a number of GB above 0, found inf"),
         (
             {"ordr": 2},
-            "unknown option of graph parsers 'ordr'; known: clusters, decoder, features, inputs, labels, labels_by_tag, "
-            "max_memory, min_count, min_lifted, order (did you mean 'order'?)",
+            "unknown option of graph parsers 'ordr'; known: clusters, decoder, features, inputs, labels, "
+            "labels_by_tag, max_memory, min_count, min_lifted, order (did you mean 'order'?)",
         ),
     ],
 )  # fmt: skip
