@@ -61,11 +61,16 @@ def test_a_multiword_token_is_one_token() -> None:
     ]
 
 
-@given(st.text(" \t\r\n|\\sn\u00a0x"))
+@given(st.text(" \t\r\n|\\snu0\u00a0\u2003x"))
 def test_spaces_survive_misc(spaces: str) -> None:
     escaped = escape_spaces(spaces)
     assert unescape_spaces(escaped) == spaces
-    assert not set(escaped) & set(" \t\r\n|")
+    assert not set(escaped) & set(" \t\r\n|\u00a0\u2003")
+
+
+def test_spaces_without_a_letter_are_written_by_number() -> None:
+    assert escape_spaces("\u00a0\x0b") == "\\u00A0\\u000B"
+    assert unescape_spaces("\\u00a0x\\\\u00a0") == "\u00a0x\\u00a0"
 
 
 @given(st.text("ab \n", max_size=300), st.booleans())

@@ -224,7 +224,7 @@ def test_old_files_do_not_name_their_learner(kind: str) -> None:
     old = type(trained(kind)).from_state({key: value for key, value in config.items() if key != "learned_by"}, tensors)
     for name in ("perceptron", "mira"):
         assert old.learner([], go_on=True, learner=name).settings()["learner"] == name
-    usual = "mira" if kind == "graph" else "perceptron"
+    usual = "perceptron" if kind in ("greedy", "graph joint") else "mira"
     assert old.learner([], go_on=True).settings()["learner"] == usual
     assert run(old, DECLARATIVES[:5], epochs=1).state()[0]["learned_by"]["learner"] == usual
 

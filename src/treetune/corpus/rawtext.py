@@ -19,7 +19,9 @@ PARAGRAPH_BREAK = "\n\n"
 _ESCAPES = {" ": "\\s", "\t": "\\t", "\r": "\\r", "\n": "\\n", "|": "\\p", "\\": "\\\\"}
 _UNESCAPES = {code: character for character, code in _ESCAPES.items()}
 _ESCAPABLE = str.maketrans(_ESCAPES)
-_ESCAPED = re.compile(r"\\[strnp\\]")
+_ESCAPED = re.compile(r"\\(?:[strnp\\]|u[0-9A-Fa-f]{4})")
+# White space that has no escape of a letter: by its number, as treebanks write a space that does not break.
+_OTHER_SPACE = re.compile(r"[^\S \t\r\n]")
 
 
 class Token(NamedTuple):
@@ -49,12 +51,12 @@ def surface_tokens(sentence: Sentence) -> list[Token]:
 
 def escape_spaces(spaces: str) -> str:
     """Return white space as MISC can hold it."""
-    return spaces.translate(_ESCAPABLE)
+    return _OTHER_SPACE.sub(lambda match: f"\\u{ord(match[0]):04X}", spaces.translate(_ESCAPABLE))
 
 
 def unescape_spaces(value: str) -> str:
     """Return the white space that a value of ``SpacesAfter`` or ``SpacesBefore`` stands for."""
-    return _ESCAPED.sub(lambda match: _UNESCAPES[match[0]], value)
+    return _ESCAPED.sub(lambda match: _UNESCAPES.get(match[0]) or chr(int(match[0][2:], 16)), value)
 
 
 def misc_value(misc: str, key: str) -> str | None:
