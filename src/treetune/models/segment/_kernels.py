@@ -56,6 +56,7 @@ _HYPHEN, _COMMA = np.uint8(KIND["hyphen"]), np.uint8(KIND["comma"])
 _FNV_START, _FNV_PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
 # Turns the features of "a token ends" into those of "a word of the token ends".
 _SPLIT_BITS = np.uint64(0x9E3779B97F4A7C15)
+_AS_IT_IS = np.uint64(0)
 _SETTLED = 0.01
 
 
@@ -75,6 +76,7 @@ class Work(NamedTuple):
     values: NDArray[np.uint64]
     hashed: NDArray[np.uint64]
     features: NDArray[np.uint64]
+    asked: NDArray[np.uint64]
     places: NDArray[np.int64]
 
 
@@ -325,10 +327,11 @@ def fill_features(templates, work):  # type: ignore[no-untyped-def]
 
 
 @inner
-def flip_features(features, count):  # type: ignore[no-untyped-def]
-    """Turn the features of one decision into those of the other, and back."""
+def weigh(store, work, count, bits):  # type: ignore[no-untyped-def]
+    """Return the summed weights of the features, with some bits turned; the sum needs a copy that it may change."""
     for i in range(count):
-        features[i] ^= _SPLIT_BITS
+        work.asked[i] = work.features[i] ^ bits
+    return sum_weights(store, work.asked, work.places, count)
 
 
 @entry
@@ -354,9 +357,8 @@ def split_chunks(text, chunks, runs, templates, store, work, tokens, marks):  # 
                 filled = True
             fill_boundary(work.values, text, first, last, begin, at)
             features = fill_features(templates, work)
-            ending = sum_weights(store, work.features, work.places, features)
-            flip_features(work.features, features)
-            splitting = sum_weights(store, work.features, work.places, features)
+            ending = weigh(store, work, features, _AS_IT_IS)
+            splitting = weigh(store, work, features, _SPLIT_BITS)
             if ending > 0 and ending >= splitting:
                 tokens.starts[count], tokens.ends[count], tokens.gaps[count] = begin, at, gap
                 count += 1
@@ -404,16 +406,14 @@ def learn_chunks(text, chunks, firsts, order, done, marks, runs, templates, stor
                     filled = True
                 fill_boundary(work.values, text, first, last, begin, at)
                 features = fill_features(templates, work)
-                ending = sum_weights(store, work.features, work.places, features)
-                flip_features(work.features, features)
-                splitting = sum_weights(store, work.features, work.places, features)
+                ending = weigh(store, work, features, _AS_IT_IS)
+                splitting = weigh(store, work, features, _SPLIT_BITS)
                 largest = max(0.0, ending, splitting)
                 total = np.exp(-largest) + np.exp(ending - largest) + np.exp(splitting - largest)
                 wrong = (1.0 if marks[at - 1] == SPLIT else 0.0) - np.exp(splitting - largest) / total
                 if abs(wrong) > _SETTLED:
                     for i in range(features):
-                        add_weight(store, averages, work.features[i], rate * wrong)
-                flip_features(work.features, features)
+                        add_weight(store, averages, work.features[i] ^ _SPLIT_BITS, rate * wrong)
                 wrong = (1.0 if marks[at - 1] >= TOKEN else 0.0) - np.exp(ending - largest) / total
                 if abs(wrong) > _SETTLED:
                     for i in range(features):
@@ -519,7 +519,7 @@ def split_sentences(text, tokens, count, mode, templates, store, work, is_last):
             else:
                 fill_gap(work.values, text, tokens, first, last, token, numbers)
                 features = fill_features(templates, work)
-                ends = sum_weights(store, work.features, work.places, features) > 0
+                ends = weigh(store, work, features, _AS_IT_IS) > 0
             if ends:
                 is_last[token] = True
                 numbers[_SENTENCES] += 1
@@ -543,7 +543,7 @@ def learn_sentences(text, tokens, firsts, order, done, is_last, templates, store
             take_token(numbers, text, tokens, token)
             fill_gap(work.values, text, tokens, first, last, token, numbers)
             features = fill_features(templates, work)
-            score = sum_weights(store, work.features, work.places, features)
+            score = weigh(store, work, features, _AS_IT_IS)
             wrong = (1.0 if is_last[token] else 0.0) - 1.0 / (1.0 + np.exp(-score))
             if abs(wrong) > _SETTLED:
                 for i in range(features):

@@ -40,5 +40,6 @@ def make_work(templates: Templates, known: Sequence[str]) -> Work:
         values=np.zeros(len(known), np.uint64),
         hashed=np.zeros(len(templates.used), np.uint64),
         features=np.zeros(len(templates.seeds), np.uint64),
+        asked=np.zeros(len(templates.seeds), np.uint64),
         places=np.zeros(len(templates.seeds), np.int64),
     )
