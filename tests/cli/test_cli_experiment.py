@@ -132,7 +132,7 @@ def test_the_experiment_of_a_model_trains_it_again(folder: Path, tmp_path: Path)
     assert (tmp_path / "first").read_bytes() == (tmp_path / "again").read_bytes()
     # Plain `info` shows it too, indented.
     shown = run("info", tmp_path / "first").out
-    assert '\n\nexperiment\n  [model]\n  parser = "transition"\n  beam = 4\n' in shown
+    assert '\n\nexperiment\n  [model]\n  parser = "transition"\n  backward = false\n  beam = 4\n' in shown
     assert "training.objectives.questions.data.sentences" in shown
 
 

@@ -118,7 +118,7 @@ def test_a_guide_of_other_sentences_is_refused(folder: Path) -> None:
         (
             ("--guide", "transitoin"),
             "expected a file or the name of a parser as --guide, found 'transitoin'; "
-            "parsers: transition, graph, graph2, stub",
+            "parsers: transition, backward, graph, graph2, stub",
         ),
     ],
 )
