@@ -42,7 +42,7 @@ def test_a_warm_start_of_something_else_is_refused(tmp_path: Path) -> None:
         list(train(TransitionParser(beam=3), **{**usual, **options}))
 
     run()
-    for change in ({"seed": 1}, {"treebank": TREEBANK[1:]}, {"learner": "mira"}):
+    for change in ({"seed": 1}, {"treebank": TREEBANK[1:]}, {"learner": "perceptron"}):
         assert refusal(partial(run, **change)) == OTHER.format(path=tmp_path / "w")
     later = Objective(QUESTIONS, Root(), start=2)
     assert refusal(lambda: run(objectives=[later])) == OTHER.format(path=tmp_path / "w")
