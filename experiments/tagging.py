@@ -117,6 +117,11 @@ def _clusters(data: Path, names: tuple[str, ...], classes: int) -> str:
     return str(path)
 
 
+def raw_questions(setting: Setting) -> list[list[str]]:
+    """Return the words of the raw questions."""
+    return [list(words) for words in _sentences(setting.data, QUESTIONS)]
+
+
 def _sentences(data: Path, names: Sequence[str]) -> Iterator[Sequence[str]]:
     for name in names:
         for words in read_words(data / name):
