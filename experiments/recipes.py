@@ -31,12 +31,19 @@ HERE = Path(__file__).resolve().parent
 
 def loss_of(settings: Mapping[str, Any]) -> Loss[Any, Any]:
     """Return the loss of a name and options; in commands, {here} stands for the folder of this file."""
-    options = {name: value for name, value in settings.items() if name != "name"}
+    options = {name: value for name, value in _located(settings).items() if name != "name"}
     if settings["name"] == MANY:
         return ManyOrders(**options)
-    if "command" in options:
-        options["command"] = [word.format(here=HERE, python=sys.executable) for word in options["command"]]
     return make_loss(settings["name"], **options)
+
+
+def _located(settings: Mapping[str, Any]) -> dict[str, Any]:
+    found = dict(settings)
+    if "command" in found:
+        found["command"] = [word.format(here=HERE, python=sys.executable) for word in found["command"]]
+    if "parts" in found:
+        found["parts"] = [_located(part) for part in found["parts"]]
+    return found
 
 
 @dataclass(frozen=True)
