@@ -16,6 +16,7 @@ from treetune.learning.judging import WEIGHTS, choose_weight
 from treetune.models.base import Parser
 from treetune.models.graph.parser import GraphParser
 from treetune.models.judged import JUDGED, JudgedParser
+from treetune.models.parsing import TreeParser
 from treetune.models.transition.parser import TransitionParser
 from treetune.sample import generate
 
@@ -81,7 +82,28 @@ def test_trees_with_crossing_arcs_are_scored_as_they_are_learned() -> None:
     lifted = Tree.of([3, 3, 0, 3], [label, label, "root", label])
     backward = judge()
     assert isinstance(backward, TransitionParser)
-    assert backward.scores(sentence, [crossing, lifted]) == [backward.score(sentence, lifted)] * 2
+    assert backward.scores_batch([sentence], [[crossing, lifted]]) == [[backward.score(sentence, lifted)] * 2]
+
+
+def test_scores_of_many_trees_are_those_of_each() -> None:
+    for parser in (main(), judge(), judge("graph")):
+        assert isinstance(parser, TreeParser)
+        sentences = [*SENTENCES, Sentence.of([])]
+        lists = [
+            [one.output for one in main().k_best(sentence, 1 + place % 7)] for place, sentence in enumerate(SENTENCES)
+        ]
+        lists = [*lists, []]
+        expected = [[parser.score(s, tree) for tree in trees] for s, trees in zip(sentences, lists, strict=True)]
+        assert parser.scores_batch(sentences, lists) == expected
+        assert parser.scores_batch(sentences, lists, threads=2) == expected
+        assert parser.scores_batch([], []) == []
+
+
+def test_unknown_labels_are_named() -> None:
+    backward = judge()
+    assert isinstance(backward, TransitionParser)
+    with pytest.raises(DataError, match="has the label 'strange' under a word, which the model has never seen there"):
+        backward.scores_batch([Sentence.of(["a", "b"])], [[Tree.of([0, 1], ["root", "strange"])]])
 
 
 def test_the_weight_is_the_best_on_dev() -> None:

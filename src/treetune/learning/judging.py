@@ -24,11 +24,9 @@ def choose_weight(
     if not any(len(example.sentence) for example in dev):
         raise DataError("the development data have no words to choose the weight of a judge by")
     parser = JudgedParser(main, judge, k=k)
-    lists = main.k_best_batch([example.sentence for example in dev], k, threads=threads)
-    opinions = [
-        opinions_of(judge, example.sentence, [candidate.output for candidate in candidates])
-        for example, candidates in zip(dev, lists, strict=True)
-    ]
+    sentences = [example.sentence for example in dev]
+    lists = main.k_best_batch(sentences, k, threads=threads)
+    opinions = opinions_of(judge, sentences, lists, threads=threads)
     found = {}
     for weight in WEIGHTS:
         trees = [_favourite(*both, weight) for both in zip(lists, opinions, strict=True)]

@@ -98,10 +98,10 @@ class JudgedParser:
         if k < 1:
             raise ConfigError(f"k must be at least 1, found {k}")
         lists = self.main.k_best_batch(sentences, max(k, self.k), threads=threads, constraints=constraints)
-        return [self._judged(sentence, candidates)[:k] for sentence, candidates in zip(sentences, lists, strict=True)]
+        opinions = opinions_of(self.second, sentences, lists, threads=threads)
+        return [self._judged(*both)[:k] for both in zip(lists, opinions, strict=True)]
 
-    def _judged(self, sentence: Sentence, candidates: Sequence[Candidate[Tree]]) -> list[Candidate[Tree]]:
-        opinions = opinions_of(self.second, sentence, [candidate.output for candidate in candidates])
+    def _judged(self, candidates: Sequence[Candidate[Tree]], opinions: Sequence[float]) -> list[Candidate[Tree]]:
         judged = [
             replace(candidate, score=candidate.score + self.weight * opinion)
             for candidate, opinion in zip(candidates, opinions, strict=True)
@@ -117,8 +117,9 @@ class JudgedParser:
 
     def score(self, sentence: Sentence, output: Tree | Candidate[Tree]) -> float:
         """Return the exact score of an output under the weights of both parsers."""
-        tree = output.output if isinstance(output, Candidate) else output
-        return self.main.score(sentence, output) + self.weight * opinions_of(self.second, sentence, [tree])[0]
+        candidate = output if isinstance(output, Candidate) else Candidate(output, 0.0)
+        opinion = opinions_of(self.second, [sentence], [[candidate]])[0][0]
+        return self.main.score(sentence, output) + self.weight * opinion
 
     def check_learning(self, **options: Unpack[LearningOptions]) -> None:
         """Raise ConfigError: the two parsers learn each by itself."""
@@ -155,11 +156,14 @@ class JudgedParser:
         return cls(main, judge, weight=config["weight"], k=config["k"])
 
 
-def opinions_of(judge: Parser, sentence: Sentence, trees: Sequence[Tree]) -> list[float]:
-    """Return the scores that a judge gives to trees of a sentence."""
+def opinions_of(
+    judge: Parser, sentences: Sequence[Sentence], lists: Sequence[Sequence[Candidate[Tree]]], *, threads: int = 1
+) -> list[list[float]]:
+    """Return the scores that a judge gives to the trees of each sentence."""
+    trees = [[candidate.output for candidate in candidates] for candidates in lists]
     if isinstance(judge, TreeParser):
-        return judge.scores(sentence, trees)
-    return [judge.score(sentence, tree) for tree in trees]
+        return judge.scores_batch(sentences, trees, threads=threads)
+    return [[judge.score(sentence, tree) for tree in some] for sentence, some in zip(sentences, trees, strict=True)]
 
 
 def _check_labels(main: Parser, judge: Parser) -> None:

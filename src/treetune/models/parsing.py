@@ -130,9 +130,13 @@ class TreeParser(FeatureModel[Config, Grammar, Weights, Tree]):
     def score(self, sentence: Sentence, output: Tree | Candidate[Tree]) -> float:
         """Return the exact score of an output under the averaged weights."""
 
-    def scores(self, sentence: Sentence, trees: Sequence[Tree]) -> list[float]:
-        """Return the scores of several trees of a sentence; the parser must be able to make each of them."""
-        return [self.score(sentence, tree) for tree in trees]
+    def scores_batch(
+        self, sentences: Sequence[Sentence], lists: Sequence[Sequence[Tree]], *, threads: int = 1
+    ) -> list[list[float]]:
+        """Return the scores of several trees of each sentence; the parser must be able to make each of them."""
+        return [
+            [self.score(sentence, tree) for tree in trees] for sentence, trees in zip(sentences, lists, strict=True)
+        ]
 
     @property
     def judge(self) -> Judge:

@@ -852,13 +852,37 @@ def collect_features(  # type: ignore[no-untyped-def]
 @lean_entry
 def score_sequence(space, templates, store, columns, base, n, n_labels, actions):  # type: ignore[no-untyped-def]
     """Return the model score of a complete transition sequence."""
+    return replay(space, templates, store, columns, base, n, n_labels, actions, False)
+
+
+@inner
+def replay(space, templates, store, columns, base, n, n_labels, actions, memo):  # type: ignore[no-untyped-def]
+    """Go through a complete transition sequence and return its score."""
     start_state(space, 0)
     total = 0.0
     for step in range(2 * n):
-        score_state(space, step, templates, store, columns, base, n, EVERYTHING, n_labels, False)
+        score_state(space, step, templates, store, columns, base, n, EVERYTHING, n_labels, memo)
         total += space.sums[actions[step]]
         apply_action(space, step, actions[step], step + 1, n_labels)
     return total
+
+
+@lean_entry
+def score_range(space, templates, store, sentences, n_labels, actions, derived, first, last, scores):  # type: ignore[no-untyped-def]
+    """Write the scores of the transition sequences of sentences [first, last), where there are any.
+
+    `actions` has a row for each rank over 2 x tokens. The sequences of a sentence meet the same words in much the same
+    states, so partial sums are remembered.
+    """
+    for sentence in range(first, last):
+        base = sentences.offsets[sentence]
+        n = sentences.offsets[sentence + 1] - base - 1
+        clear_memo(space.counters)
+        for rank in range(actions.shape[0]):
+            if derived[sentence, rank]:
+                scores[sentence, rank] = replay(
+                    space, templates, store, sentences.columns, base, n, n_labels, actions[rank, 2 * base :], True
+                )
 
 
 @entry
@@ -911,6 +935,29 @@ def _must_reduce(stack, depth, heads, front, n):  # type: ignore[no-untyped-def]
         if heads[front] == stack[i] or heads[stack[i]] == front:
             return True
     return False
+
+
+@entry
+def derive_trees(heads, arc_labels, offsets, n_labels, actions, derived):  # type: ignore[no-untyped-def]
+    """Write the canonical transitions of the trees of all sentences, and of each whether there are any.
+
+    Ranks by tokens as in `parse_range`. Trees with crossing arcs, several roots or unknown labels have none.
+    """
+    stack = np.empty(heads.shape[1] + 2, np.int64)
+    for sentence in range(offsets.shape[0] - 1):
+        base = offsets[sentence]
+        n = offsets[sentence + 1] - base - 1
+        for rank in range(heads.shape[0]):
+            roots, unknown = 0, 0
+            for token in range(base + 1, base + 1 + n):
+                roots += heads[rank, token] == 0
+                unknown += arc_labels[rank, token] == NO_LABEL
+            derived[sentence, rank] = False
+            if unknown == 0 and (roots == 1 or n == 0):
+                done = oracle_actions(
+                    heads[rank, base:], arc_labels[rank, base:], n, n_labels, stack, actions[rank, 2 * base :]
+                )
+                derived[sentence, rank] = done == 2 * n
 
 
 @inner

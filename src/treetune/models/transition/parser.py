@@ -24,7 +24,8 @@ from treetune.models.learners import LearningOptions
 from treetune.models.parsing import TreeParser
 from treetune.models.transition import _kernels as kernels
 from treetune.models.transition.lists import distinct, first_beam
-from treetune.models.transition.search import Found, Mirror, Task, make_space, run, unknown_arcs
+from treetune.models.transition.replay import encode_lists, score_lists
+from treetune.models.transition.search import MEMO_FROM_BEAM, Found, Mirror, Task, make_space, run, unknown_arcs
 from treetune.models.transition.system import STATE_VALUES, compile_templates, label_masks, outputs
 from treetune.weights.store import FrozenWeights
 
@@ -258,22 +259,24 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
         )  # fmt: skip
         return float(total) / self.weights.scale
 
-    def scores(self, sentence: Sentence, trees: Sequence[Tree]) -> list[float]:
-        """Return the scores of several trees of a sentence by their canonical transitions.
+    def scores_batch(
+        self, sentences: Sequence[Sentence], lists: Sequence[Sequence[Tree]], *, threads: int = 1
+    ) -> list[list[float]]:
+        """Return the scores of several trees of each sentence by their canonical transitions.
 
         Trees with crossing arcs are scored as they are learned: lifted. Raises DataError for unknown labels.
         """
-        task = self._task(1)
-        encoded, _ = self._encode([sentence], None)
-        space, n_labels = make_space(task, len(sentence)), len(task.labels.at_root)
-        found = []
-        for tree in lift_known([Example(sentence, tree) for tree in trees], self.grammar.labels):
-            actions = np.array(self.derivation(tree), np.int32)
-            total = kernels.score_sequence(
-                space, task.templates, task.store, encoded.columns, 0, len(sentence), n_labels, actions
-            )
-            found.append(float(total) / self.weights.scale)
-        return found
+        encoded, _ = self._encode(sentences, None)
+        trees = encode_lists(lists, encoded.offsets, self.grammar.labels.ids())
+        task = self._task(MEMO_FROM_BEAM)
+        found = score_lists(task, encoded, trees, threads=threads, backward=self.config.backward) / self.weights.scale
+        scores: list[list[float]] = [row[: len(own)] for row, own in zip(found.tolist(), lists, strict=True)]
+        for place, rank in np.argwhere(np.isnan(found)).tolist():
+            if rank < len(lists[place]):
+                example = Example(sentences[place], lists[place][rank])
+                lifted = lift_known([example], self.grammar.labels)[0]
+                scores[place][rank] = self.score(example.sentence, lifted)
+        return scores
 
     def check_learning(self, **options: Unpack[LearningOptions]) -> None:
         """Raise ConfigError if `learner` would refuse these options."""
