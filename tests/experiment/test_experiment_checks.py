@@ -151,7 +151,8 @@ def fault_inside(tmp_path: Path, text: str) -> str:
         ("[[objective]]\ndata = 5\n", "[objective.1] data: expected a text, found 5"),
         (
             f"{OBJECTIVE}weight = 2\n",
-            "[objective.q]: unknown key 'weight'; known: data, dev, k, loss, max_k, name, rate, search, start, step",
+            "[objective.q]: unknown key 'weight'; known: data, dev, hide_words, k, loss, max_k, name, rate, search, "
+            "start, step",
         ),
         (f"{OBJECTIVE}rate = 'often'\n", '[objective.q] rate: expected a number, found "often"'),
         (f"{OBJECTIVE}rate = nan\n", "[objective.q] rate: expected a number, found nan"),

@@ -74,6 +74,9 @@ def test_it_is_called_after_its_loss() -> None:
         ({"k": 1, "search": "list"}, "python loss: k must be at least 2 to have a choice, found 1"),
         ({"k": 9, "max_k": 8}, "python loss: max_k must be at least k (9), found 8"),
         ({"start": 0}, "python loss: start must be at least 1, the first epoch, found 0"),
+        ({"hide_words": 1.0}, "python loss: hide_words must be a chance from 0 to less than 1, found 1.0"),
+        ({"hide_words": -0.1}, "python loss: hide_words must be a chance from 0 to less than 1, found -0.1"),
+        ({"loss": None, "hide_words": 0.5}, "trees: only an objective with a loss can hide words"),
         ({"name": "mine", "k": 0}, "mine: k must be at least 1, found 0"),
         (
             {"loss": None, "dev": GOLD},
@@ -271,7 +274,9 @@ def test_the_smallest_step_leads_by_the_difference_in_cost() -> None:
 
 
 def test_settings_say_what_has_an_effect() -> None:
-    named = Objective(wanted("y1"), Attachment(labelled=False), name="a", rate=0.5, search="list", k=3, step="whole")
+    named = Objective(
+        wanted("y1"), Attachment(labelled=False), name="a", rate=0.5, search="list", k=3, step="whole", hide_words=0.25
+    )
     constrained = Objective(GOLD[:2], Root(), search="constrained")
     weighted = Objective(GOLD, Weighted([(2, Root()), (1, ZeroOne())]))
     treebank = Objective(GOLD[:1], rate=2)
@@ -283,6 +288,7 @@ def test_settings_say_what_has_an_effect() -> None:
         "search": "list",
         "step": "whole",
         "k": 3,
+        "hide_words": 0.25,
     }
     assert constrained.settings() == {
         "name": "root loss", "sentences": 2, "rate": 1.0, "loss": {"name": "root"}, "search": "constrained",

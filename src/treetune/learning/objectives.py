@@ -44,6 +44,8 @@ class Objective:
             would hide the effect. None: the third, or the last of fewer, or the first if the model has been trained
             before.
         dev: Data of the same kind, on which the mean cost is measured after every epoch.
+        hide_words: The chance of a word to be hidden from the model, but for its tags, in seven of eight passes over
+            the data; see `learning.hiding`. For few sentences, which would be learned by heart otherwise.
     """
 
     data: Sequence[Item]
@@ -56,6 +58,7 @@ class Objective:
     step: Step = "smallest"
     start: int | None = None
     dev: Sequence[Item] = ()
+    hide_words: float = 0.0
     cost: Loss[Any, Any] | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -76,6 +79,12 @@ class Objective:
             raise ConfigError(f"{self.name}: max_k must be at least k ({self.k}), found {self.max_k}")
         if self.start is not None and self.start < 1:
             raise ConfigError(f"{self.name}: start must be at least 1, the first epoch, found {self.start}")
+        if not 0 <= self.hide_words < 1:
+            raise ConfigError(
+                f"{self.name}: hide_words must be a chance from 0 to less than 1, found {self.hide_words}"
+            )
+        if self.cost is None and self.hide_words:
+            raise ConfigError(f"{self.name}: only an objective with a loss can hide words")
         if self.cost is None and self.dev:
             raise ConfigError(f"{self.name}: gold trees have no cost to measure; give them as the dev of train")
 
@@ -117,6 +126,8 @@ class Objective:
                 found |= {"k": self.k}
             if self.search == "growing":
                 found |= {"max_k": self.max_k}
+            if self.hide_words:
+                found |= {"hide_words": self.hide_words}
         return found
 
 

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treetune.corpus.sentence import Sentence
+from treetune.learning.hiding import hide_words
 from treetune.learning.objectives import Objective, sentence_and_reference
 from treetune.learning.progress import Tally
 from treetune.learning.ranker import Outcome, Ranker
@@ -29,11 +31,22 @@ class Stream:
         self._shuffle = np.random.default_rng(seed if number == 0 else [seed, number])
         self._order: NDArray[np.int64] = np.empty(0, np.int64)
         self._next = 0
+        self._passes = 0
+        self._forms = 1
         self._ranker: Ranker[Any] | None = None
         if not objective.is_intrinsic:
             self._items = [sentence_and_reference(item) for item in objective.data]
-            self._ranker = Ranker(learner.practice([sentence for sentence, _ in self._items]), objective)
+            self._ranker = Ranker(learner.practice(self._sentences(seed, number)), objective)
         self.start_epoch()
+
+    def _sentences(self, seed: int, number: int) -> list[Sentence]:
+        """Return what is practised on: all sentences as they are, then all in their other forms, if they have some."""
+        sentences = [sentence for sentence, _ in self._items]
+        if not self.objective.hide_words:
+            return sentences
+        forms = hide_words(sentences, self.objective.hide_words, [seed, number, 1])
+        self._forms = len(forms)
+        return [sentence for form in forms for sentence in form]
 
     def __len__(self) -> int:
         """Return the number of examples in one pass."""
@@ -52,6 +65,7 @@ class Stream:
             if self._next == len(self._order):
                 self._order = self._shuffle.permutation(len(self))
                 self._next = 0
+                self._passes += 1
             part = self._order[self._next : self._next + count]
             self._next += len(part)
             count -= len(part)
@@ -64,10 +78,11 @@ class Stream:
             self._counts[Outcome.UPDATED] += self._learner.learn(places)
             self.words += self._learner.words(places)
             return
+        form = (self._passes - 1) % self._forms
         for place in part:
             sentence, reference = self._items[place]
             self._learner.step()
-            step = self._ranker.step(int(place), sentence, reference)
+            step = self._ranker.step(form * len(self) + int(place), sentence, reference)
             self._counts[step.outcome] += 1
             self._cost += step.cost
             self._better += step.better
@@ -95,10 +110,16 @@ class Stream:
 
     def state(self) -> dict[str, Any]:
         """Return where in which order it stands, as JSON can hold it."""
-        return {"shuffle": self._shuffle.bit_generator.state, "order": self._order.tolist(), "next": self._next}
+        return {
+            "shuffle": self._shuffle.bit_generator.state,
+            "order": self._order.tolist(),
+            "next": self._next,
+            "passes": self._passes,
+        }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from where `state` was taken."""
         self._shuffle.bit_generator.state = state["shuffle"]
         self._order = np.array(state["order"], np.int64)
         self._next = state["next"]
+        self._passes = state["passes"]
