@@ -16,6 +16,7 @@ from pathlib import Path
 import measuring
 from corpora import QUICK, Corpus, Data, Limits
 from findings import Claim, NotMeasuredError, Results
+from predicted import with_predicted_tags
 from runs import Record, ResultFile, Row, run
 
 RESULTS = Path(__file__).resolve().parent / "results"
@@ -100,9 +101,10 @@ class Session:
 
     def data(self, corpus: Corpus) -> Data:
         """Return the examples of a corpus, read once."""
-        key = (corpus.name, corpus.train, corpus.most, corpus.tests, corpus.others)
+        key = (corpus.name, corpus.train, corpus.most, corpus.tests, corpus.others, corpus.predicted)
         if key not in self._data:
-            self._data[key] = corpus.read(self.folder, self.limits)
+            read = corpus.read(self.folder, self.limits)
+            self._data[key] = with_predicted_tags(read) if corpus.predicted else read
         return self._data[key]
 
     def _wanted(self, only: str) -> list[Row]:

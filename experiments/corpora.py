@@ -50,7 +50,8 @@ class Corpus:
     A name such as ``reorder/en-ja-test`` is that of a file in another folder.
 
     Without `dev` the last epoch counts. `others` are files for objectives besides the treebank. `most` is how many
-    sentences of the training files are used, None is all; those in another folder are used whole.
+    sentences of the training files are used, None is all; those in another folder are used whole. With `predicted` the
+    tags are those of taggers (see `predicted.py`), not gold.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Corpus:
     folder: str = "ud"
     others: tuple[str, ...] = ()
     most: int | None = None
+    predicted: bool = False
 
     def files(self, folder: Path) -> dict[str, Path]:
         """Return where each file should be, by its name."""

@@ -1,7 +1,7 @@
 """The corpora of the question experiments: a treebank without questions, and two sets of questions to adapt to.
 
-Only UPOS tags are used, which are gold: ATIS has no others. There is no dev file: the last epoch counts, since whoever
-adapts a parser with main verbs alone has no trees of questions to choose by.
+Only UPOS tags are used, gold unless a row says otherwise: ATIS has no others. There is no dev file: the last epoch
+counts, since whoever adapts a parser with main verbs alone has no trees of questions to choose by.
 """
 
 from __future__ import annotations

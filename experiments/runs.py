@@ -61,6 +61,8 @@ class Row:
             found["others"] = list(self.corpus.others)
         if self.corpus.most is not None:
             found["most"] = self.corpus.most
+        if self.corpus.predicted:
+            found["tags"] = "predicted"
         # As it will come back from a file, so that the two compare equal.
         stored: Record = json.loads(json.dumps(found))
         return stored
@@ -109,7 +111,8 @@ def _warm_start(folder: Path, row: Row, data: Data, seed: int) -> WarmStart:
     """Return where the first epochs of a row are kept: in a file for all that decides them."""
     recipe = replace(row.recipe, extras=(), passes=1, then=()).settings()
     starts = [extra.options.get("start") for extra in row.recipe.extras]
-    decides = [recipe, row.corpus.train, dict(row.corpus.options), len(data.train), seed, starts or [USUAL_START]]
+    corpus = [row.corpus.train, dict(row.corpus.options), row.corpus.predicted, len(data.train)]
+    decides = [recipe, corpus, seed, starts or [USUAL_START]]
     name = hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:16]
     return WarmStart(folder / f"{name}.warm")
 

@@ -18,6 +18,7 @@ from treetune.sample import treebank
 EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
 FILES = {
     "en_ewt": ("train", "dev", "test"),
+    "en_gum": ("train", "test"),
     "cs_cltt": ("train", "dev", "test"),
     "cs_fictree": ("dev", "test"),
     "cs_pud": ("test",),
