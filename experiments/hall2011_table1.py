@@ -6,9 +6,9 @@ Rows: a parser of the treebank alone; with the augmented loss at 0.5, 1 and 2 st
 from sentences of which only the Japanese (Korean) word order is known; with the word orders of both languages at once;
 targeted self-training on the same sentences; and, which no such method can see, their gold trees. The treebank is
 small, the first 500 sentences each of EWT and GUM: the fewer trees there are, the more word orders can tell; some rows
-have all of it. All tags are gold. The score is that of the order which the hand-written rules make of the predicted
-trees. Expected: the augmented loss raises the reorder-score, significantly for the transition parser on Japanese, and
-more so than targeted self-training.
+have 2,000 of each, or all. All tags are gold. The score is that of the order which the hand-written rules make of the
+predicted trees. Expected: the augmented loss raises the reorder-score, significantly for the transition parser on
+Japanese, and more so than targeted self-training.
 """
 
 from __future__ import annotations
@@ -32,7 +32,12 @@ LANGUAGES = {"ja": "Japanese", "ko": "Korean"}
 RATES = (0.5, 1.0, 2.0)
 TREEBANK, TARGETED, TREES = "treebank alone", "targeted self-training", "gold trees of the same sentences"
 BOTH = "1 × word orders of both languages"
-WHOLE = "all of EWT and GUM"
+# Larger treebanks: sentences of each file, and the rate. The larger the treebank, the more often the same few hundred
+# orders come round in an epoch; the rates were chosen on dev.
+LARGER: Mapping[str, tuple[int | None, float]] = {
+    "4,000 sentences": (2000, 0.5),
+    "all of EWT and GUM": (None, 0.25),
+}
 EPOCHS = 4
 # How many trees the augmented loss and self-training choose from: of 8, as in the paper, the best is much less good.
 K = 32
@@ -97,9 +102,10 @@ def rows() -> list[Row]:
     recipe = PARSERS["transition"]
     both = replace(recipe, extras=(both_orders(),))
     found.append(Row(name("transition", BOTH), corpus(*LANGUAGES), both, LOSS))
-    taught = replace(recipe, extras=(orders("ja"),))
-    found.append(Row(name("transition", f"{WHOLE}, {TREEBANK}", "ja"), corpus("ja", most=None), recipe, LOSS))
-    found.append(Row(name("transition", f"{WHOLE}, {augmented(1)}", "ja"), corpus("ja", most=None), taught, LOSS))
+    for size, (most, rate) in LARGER.items():
+        taught = replace(recipe, extras=(orders("ja", rate=rate),))
+        for row, one in ((TREEBANK, recipe), (augmented(rate), taught)):
+            found.append(Row(name("transition", f"{size}, {row}", "ja"), corpus("ja", most=most), one, LOSS))
     return found
 
 
@@ -127,19 +133,30 @@ def claims() -> list[Claim]:
             found += [higher(best, targeted, test, "reorder"), rises_with_rate(parser, language)]
     base = name("transition", TREEBANK)
     found += [significantly_cheaper(name("transition", BOTH), base, file_of(one, "test")) for one in LANGUAGES]
-    whole = [name("transition", f"{WHOLE}, {row}", "ja") for row in (augmented(1), TREEBANK)]
-    return [*found, significantly_cheaper(whole[0], whole[1], file_of("ja", "test"))]
+    return [*found, *(significantly_cheaper(*pair, file_of("ja", "test")) for pair in larger_pairs())]
+
+
+def larger_pairs() -> list[tuple[str, str]]:
+    """Return the rows of larger treebanks, with word orders and without."""
+    found = []
+    for size, (_, rate) in LARGER.items():
+        taught, base = (name("transition", f"{size}, {row}", "ja") for row in (augmented(rate), TREEBANK))
+        found.append((taught, base))
+    return found
 
 
 EXPERIMENT = Experiment(
     name="hall2011_table1",
     title="Parsers trained for the word order of Japanese and Korean",
     rows=tuple(rows()),
-    pairs=tuple(
-        (name(parser, augmented(rate), language), name(parser, TREEBANK))
-        for parser in PARSERS
-        for language in LANGUAGES
-        for rate in RATES
+    pairs=(
+        *(
+            (name(parser, augmented(rate), language), name(parser, TREEBANK))
+            for parser in PARSERS
+            for language in LANGUAGES
+            for rate in RATES
+        ),
+        *larger_pairs(),
     ),
     claims=tuple(claims()),
     epochs=EPOCHS,
