@@ -11,7 +11,7 @@ from commandline import run
 
 from stub_parser import StubParser, stub_model_fixture
 from treetune import storage
-from treetune.cli import parse as parse_module
+from treetune.cli import chunks
 from treetune.corpus.conllu import read_conllu
 from treetune.errors import DataError
 
@@ -189,7 +189,7 @@ def test_a_fault_leaves_an_older_output_file_as_it_was(model: Path, tmp_path: Pa
 
 
 def test_on_stdout_the_error_says_how_far_it_came(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parse_module, "CHUNK", 2)
+    monkeypatch.setattr(chunks, "CHUNK", 2)
     result = run("parse", model, "-", stdin=BAD)
     assert result.code == 1
     assert result.err.endswith("; 2 sentences were written before\n")
@@ -199,7 +199,7 @@ def test_on_stdout_the_error_says_how_far_it_came(model: Path, monkeypatch: pyte
 @pytest.mark.parametrize("chunk", [1, 2, 3, 4])
 def test_chunks_do_not_show(model: Path, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = run("parse", model, "-", stdin=PLAIN)
-    monkeypatch.setattr(parse_module, "CHUNK", chunk)
+    monkeypatch.setattr(chunks, "CHUNK", chunk)
     assert run("parse", model, "-", stdin=PLAIN) == whole
 
 

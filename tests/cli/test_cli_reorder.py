@@ -77,7 +77,8 @@ def test_rules_that_look_at_tags_need_them(tmp_path: Path, stub_model: StubParse
     result = run("reorder", tmp_path / "m", "-", "--read", "tokens", "--to", "ja", stdin="a b")
     assert (result.code, result.out) == (1, "")
     assert result.err == (
-        "error: <stdin>: expected tags, which the rule set ja looks at (UPOS), found none; tag the sentences first\n"
+        "error: <stdin>: expected tags, which the rule set ja looks at (UPOS), found none; tag the sentences first; "
+        "0 sentences were written before\n"
     )
 
 

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Annotated
 
 import typer
 
-from treetune.cli.console import Advance, Interrupted, note, progress_bar
+from treetune.cli.chunks import Writing
 from treetune.cli.inputs import LINES, TEXT, TREES, Reading, check_default, form_of, name_files
 from treetune.cli.options import given
 from treetune.cli.outputs import FORMATTERS
-from treetune.corpus.blocks import blocks
 from treetune.corpus.faults import SkipReport
-from treetune.corpus.files import STANDARD_STREAM, display_name, open_output
+from treetune.corpus.files import STANDARD_STREAM, display_name
 from treetune.corpus.sentence import Example, Sentence, Tree, name_sentence
 from treetune.corpus.treebank import READERS, format_of
 from treetune.errors import ConfigError, DataError, unknown_name
@@ -27,9 +22,6 @@ from treetune.experiment.recipe import check_kind
 from treetune.experiment.source import FLAGS
 from treetune.models.pipeline import Pipeline
 from treetune.storage import load
-
-# Large enough to keep threads busy, small enough that memory does not grow with the file.
-CHUNK = 1000
 
 
 def parse(
@@ -124,14 +116,13 @@ def parse(
     report = SkipReport()
     examples = reading.examples(pipeline, report)
     job = _Job(pipeline, source, k_best=k_best, threads=threads, constrained=constrained, keep_tags=keep_tags)
-    # A pipe into another program stays silent unless someone is watching.
-    silent = quiet or (output == STANDARD_STREAM and not sys.stderr.isatty())
-    started = time.perf_counter()
-    counted = source if form == TREES else STANDARD_STREAM
-    _write_all(job, examples, output, file_format=writes, bar=_bar(counted, quiet=silent))
-    if report.skipped:
-        note(report.summary(), quiet=quiet)
-    note(job.summary(time.perf_counter() - started), quiet=silent)
+    writing = Writing(output, "parsing", quiet, counted=source if form == TREES else STANDARD_STREAM)
+    text_of = FORMATTERS[writes]
+    writing.write(
+        examples,
+        lambda chunk: (text_of(one.sentence, one.gold) for one in job.parse(chunk, done=writing.sentences)),
+    )
+    writing.report(report, "parsed")
 
 
 def _check_parts(
@@ -150,7 +141,7 @@ def _check_parts(
 
 @dataclass(slots=True)
 class _Job:
-    """How to parse, and how far it came."""
+    """How to parse."""
 
     pipeline: Pipeline
     source: str
@@ -158,15 +149,16 @@ class _Job:
     threads: int
     constrained: bool
     keep_tags: bool
-    sentences: int = 0
-    words: int = 0
 
-    def parse(self, chunk: Sequence[Example]) -> Iterator[Example]:
-        """Return the parsed sentences of a chunk, each as often as it has candidates to write."""
+    def parse(self, chunk: Sequence[Example], *, done: int) -> Iterator[Example]:
+        """Return the parsed sentences of a chunk, each as often as it has candidates to write.
+
+        `done` sentences went before: errors name the sentence by its number.
+        """
         try:
             return self._parse(chunk)
         except DataError as error:
-            raise self._placed(chunk, error) from error
+            raise self._placed(chunk, error, done) from error
 
     def _parse(self, chunk: Sequence[Example]) -> Iterator[Example]:
         given_sentences = [example.sentence for example in chunk]
@@ -185,9 +177,9 @@ class _Job:
             for rank, candidate in enumerate(candidates, start=1)
         )
 
-    def _placed(self, chunk: Sequence[Example], error: DataError) -> DataError:
+    def _placed(self, chunk: Sequence[Example], error: DataError, done: int) -> DataError:
         """Return the error with the sentence it is about, found by parsing the chunk one by one."""
-        for number, example in enumerate(chunk, start=self.sentences + 1):
+        for number, example in enumerate(chunk, start=done + 1):
             try:
                 # Alone and without comments, so that the parser has no other name for it.
                 self._parse([replace(example, sentence=replace(example.sentence, comments=()))])
@@ -196,10 +188,6 @@ class _Job:
                 place = name_sentence(number, example.sentence)
                 return DataError(f"{place}: {problem}", path=display_name(self.source))
         return error
-
-    def summary(self, seconds: float) -> str:
-        rate = self.words / seconds if seconds else 0
-        return f"parsed {self.sentences:,} sentences, {self.words:,} words, {rate:,.0f} words/s"
 
 
 def _ranked(sentence: Sentence, rank: int, score: float) -> Sentence:
@@ -213,41 +201,3 @@ def _output_format(file_format: str | None, source: str, output: str, *, k_best:
     if k_best is not None and name == "conllx":
         raise ConfigError("--k-best writes ranks as comments, and CoNLL-X has none; write CoNLL-U instead")
     return name
-
-
-def _write_all(
-    job: _Job,
-    examples: Iterator[Example],
-    output: str,
-    *,
-    file_format: str,
-    bar: AbstractContextManager[Advance],
-) -> None:
-    form = FORMATTERS[file_format]
-    with open_output(output) as out, bar as advance:
-        try:
-            while chunk := list(islice(examples, CHUNK)):
-                for parsed in job.parse(chunk):
-                    out.write(form(parsed.sentence, parsed.gold))
-                words = sum(len(example.sentence) for example in chunk)
-                job.sentences += len(chunk)
-                job.words += words
-                advance(len(chunk), words)
-        except DataError as error:
-            problem = f"{error.problem}; {_how_far(job, output)}"
-            raise DataError(problem, path=error.path, line=error.line, column=error.column) from error
-        except KeyboardInterrupt:
-            raise Interrupted(_how_far(job, output)) from None
-
-
-def _how_far(job: _Job, output: str) -> str:
-    if output == STANDARD_STREAM:
-        return f"{job.sentences:,} sentences were written before"
-    return f"{output} was not written"
-
-
-def _bar(source: str, *, quiet: bool) -> AbstractContextManager[Advance]:
-    total = None
-    if source != STANDARD_STREAM and not quiet and sys.stderr.isatty():
-        total = sum(1 for _ in blocks(source))
-    return progress_bar("parsing", total=total, quiet=quiet)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
@@ -11,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from treetune.cli.console import Interrupted, note, progress_bar
+from treetune.cli.chunks import Writing
+from treetune.cli.console import note
 from treetune.cli.sentences import KINDS, load_pipeline, read_sentences
 from treetune.corpus.conllu import format_conllu, read_conllu
 from treetune.corpus.faults import SkipReport
@@ -22,9 +21,6 @@ from treetune.models.pipeline import Pipeline
 from treetune.reorder import Reorderer, load_rules
 from treetune.reorder.drawing import draw_order
 from treetune.reorder.kept import keep_order, order_line, restore_order
-
-# Large enough to keep threads busy, small enough that memory does not grow with the file.
-CHUNK = 1000
 
 Form = Callable[[Sentence, Tree, Sequence[int]], str]
 
@@ -100,39 +96,35 @@ def reorder(
         _draw(job, examples, sentence, draw)
         note(f"drew sentence {sentence} of {source}: {draw}", quiet=quiet)
         return
-    silent = quiet or (output == STANDARD_STREAM and not sys.stderr.isatty())
-    started = time.perf_counter()
-    _write_all(job, examples, form, output, quiet=silent)
-    if report.skipped:
-        note(report.summary(), quiet=quiet)
-    note(job.summary(time.perf_counter() - started), quiet=silent)
+    writing = Writing(output, "reordering", quiet)
+    writing.write(examples, lambda chunk: (form(*one) for one in job.reorder(chunk, done=writing.sentences)))
+    writing.report(report, f"reordered {job.moved:,} of", f", by {reorderer.rules.name}")
 
 
 @dataclass(slots=True)
 class _Job:
-    """What to do with a chunk of sentences, and how far it came."""
+    """What to do with a chunk of sentences, and how many were not in that order before."""
 
     reorderer: Reorderer
     pipeline: Pipeline | None
     source: str
     threads: int
-    sentences: int = 0
-    words: int = 0
     moved: int = 0
 
-    def reorder(self, chunk: Sequence[Example]) -> Iterator[tuple[Sentence, Tree, tuple[int, ...]]]:
-        """Yield each sentence with its tree and its new order."""
+    def reorder(self, chunk: Sequence[Example], *, done: int = 0) -> Iterator[tuple[Sentence, Tree, tuple[int, ...]]]:
+        """Yield each sentence with its tree and its new order; `done` sentences went before."""
         parsed = chunk
         if self.pipeline is not None:
             sentences = [example.sentence for example in chunk]
             parsed = list(self.pipeline.parse(sentences, threads=self.threads, keep_tags=True))
         self._check_tags(parsed)
-        for number, example in enumerate(parsed, start=self.sentences + 1):
+        for number, example in enumerate(parsed, start=done + 1):
             try:
                 order = self.reorderer.order(example.sentence, example.gold)
             except DataError as error:
                 place = name_sentence(number, example.sentence)
                 raise DataError(f"{place}: {error}", path=display_name(self.source)) from None
+            self.moved += any(after < before for before, after in pairwise(order))
             yield example.sentence, example.gold, order
 
     def _check_tags(self, chunk: Sequence[Example]) -> None:
@@ -146,36 +138,6 @@ class _Job:
                 "tag the sentences first",
                 path=display_name(self.source),
             )
-
-    def add(self, words: int, order: Sequence[int]) -> None:
-        self.sentences += 1
-        self.words += words
-        self.moved += any(after < before for before, after in pairwise(order))
-
-    def summary(self, seconds: float) -> str:
-        rate = self.words / seconds if seconds else 0
-        return (
-            f"reordered {self.moved:,} of {self.sentences:,} sentences, {self.words:,} words, {rate:,.0f} words/s, "
-            f"by {self.reorderer.rules.name}"
-        )
-
-
-def _write_all(job: _Job, examples: Iterator[Example], form: Form, output: str, *, quiet: bool) -> None:
-    with open_output(output) as out, progress_bar("reordering", total=None, quiet=quiet) as advance:
-        try:
-            while chunk := list(islice(examples, CHUNK)):
-                for sentence, tree, order in job.reorder(chunk):
-                    out.write(form(sentence, tree, order))
-                    job.add(len(sentence), order)
-                advance(len(chunk), sum(len(example.sentence) for example in chunk))
-        except KeyboardInterrupt:
-            raise Interrupted(_how_far(job, output)) from None
-
-
-def _how_far(job: _Job, output: str) -> str:
-    if output == STANDARD_STREAM:
-        return f"{job.sentences:,} sentences were written before"
-    return f"{output} was not written"
 
 
 def _draw(job: _Job, examples: Iterator[Example], number: int, path: str) -> None:

@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from treetune.cli.console import Interrupted, note, progress_bar
-from treetune.corpus.blocks import blocks
+from treetune.cli.chunks import Writing
 from treetune.corpus.conllu import format_conllu
 from treetune.corpus.conllx import format_conllx
 from treetune.corpus.faults import SkipReport
-from treetune.corpus.files import STANDARD_STREAM, open_output
+from treetune.corpus.files import STANDARD_STREAM
 from treetune.corpus.iob import format_iob, read_iob
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.corpus.spans import iob_tags, spans_of
 from treetune.corpus.tags import Tags, with_tags
 from treetune.corpus.treebank import IOB, READERS, format_of, is_iob, read_trees
-from treetune.errors import ConfigError, DataError, unknown_name
+from treetune.errors import ConfigError, unknown_name
 from treetune.storage import load
 
 if TYPE_CHECKING:
     from treetune.models.sequence.tagger import Tagger
 
-# Large enough to keep threads busy, small enough that memory does not grow with the file.
-CHUNK = 1000
 FORMATS = (*READERS, IOB)
 CONFIDENCE = "confidence"
 
@@ -68,13 +62,9 @@ def tag(
     job = _Job(_load(model), None if tagger is None else _load(tagger), writes, k_best, confidence, threads)
     job.check()
     report = SkipReport()
-    # A pipe into another program stays silent unless someone is watching.
-    silent = quiet or (output == STANDARD_STREAM and not sys.stderr.isatty())
-    started = time.perf_counter()
-    _write_all(job, _read(source, reads, lenient=lenient, report=report), source, output, quiet=silent)
-    if report.skipped:
-        note(report.summary(), quiet=quiet)
-    note(job.summary(time.perf_counter() - started), quiet=silent)
+    writing = Writing(output, "tagging", quiet, counted=source)
+    writing.write(_read(source, reads, lenient=lenient, report=report), job.tag)
+    writing.report(report, "tagged")
 
 
 def _format(path: str) -> str:
@@ -101,7 +91,7 @@ def _read(source: str, file_format: str, *, lenient: bool, report: SkipReport) -
 
 @dataclass(slots=True)
 class _Job:
-    """How to tag, and how far it came."""
+    """How to tag."""
 
     tagger: Tagger
     first: Tagger | None
@@ -109,8 +99,6 @@ class _Job:
     k_best: int | None
     confidence: bool
     threads: int
-    sentences: int = 0
-    words: int = 0
 
     def check(self) -> None:
         """Refuse what cannot be written."""
@@ -155,38 +143,8 @@ class _Job:
         form = format_conllu if self.writes == "conllu" else format_conllx
         return form(tagged, example.gold, example.enhanced)
 
-    def summary(self, seconds: float) -> str:
-        rate = self.words / seconds if seconds else 0
-        return f"tagged {self.sentences:,} sentences, {self.words:,} words, {rate:,.0f} words/s"
-
 
 def _confident(sentence: Sentence, shares: Sequence[float]) -> Sentence:
     """Return a copy that has in MISC how sure the tagger is of each word."""
     values = Tags.of(f"{share:.4f}" for share in shares[1:])
     return with_tags(sentence, values, (CONFIDENCE,))
-
-
-def _write_all(job: _Job, examples: Iterator[Example], source: str, output: str, *, quiet: bool) -> None:
-    total = None
-    if source != STANDARD_STREAM and not quiet and sys.stderr.isatty():
-        total = sum(1 for _ in blocks(source))
-    with open_output(output) as out, progress_bar("tagging", total=total, quiet=quiet) as advance:
-        try:
-            while chunk := list(islice(examples, CHUNK)):
-                for text in job.tag(chunk):
-                    out.write(text)
-                words = sum(len(example.sentence) for example in chunk)
-                job.sentences += len(chunk)
-                job.words += words
-                advance(len(chunk), words)
-        except DataError as error:
-            problem = f"{error.problem}; {_how_far(job, output)}"
-            raise DataError(problem, path=error.path, line=error.line, column=error.column) from error
-        except KeyboardInterrupt:
-            raise Interrupted(_how_far(job, output)) from None
-
-
-def _how_far(job: _Job, output: str) -> str:
-    if output == STANDARD_STREAM:
-        return f"{job.sentences:,} sentences were written before"
-    return f"{output} was not written"
