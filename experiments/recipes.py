@@ -182,7 +182,9 @@ class Training:
             treebank = [*treebank, *best_of_lists(first, recipe.targeted.make(data))]
         objectives = [extra.make(data) for extra in recipe.extras]
         alone = min((objective.start or USUAL_START for objective in objectives), default=USUAL_START) - 1
-        warm = self.warm if 0 < alone < epochs * recipe.passes and not data.dev else None
+        # The trees that self-training adds are in no other row's treebank.
+        can_share = not data.dev and recipe.targeted is None
+        warm = self.warm if can_share and 0 < alone < epochs * recipe.passes else None
         reports = treetune.train(
             parser,
             treebank,
