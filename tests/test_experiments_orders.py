@@ -101,6 +101,14 @@ def test_claims_of_table_1_are_judged_where_they_can_be(table1: Record) -> None:
     assert "targeted" not in settings[0]["recipe"]
 
 
+def test_targeted_self_training_shares_no_first_epochs(data: Path, tmp_path: Path) -> None:
+    """Its second training has another treebank than the first, of which the warm start is."""
+    name = "transition, targeted self-training, Japanese"
+    row = next(row for row in lab.hall2011_table1.EXPERIMENT.rows if row.name == name)
+    few = row.corpus.read(data, lab.corpora.Limits(train=20, test=5))
+    assert lab.runs.run(row, few, epochs=4, seed=0, warm=tmp_path)["tests"]
+
+
 def test_targeted_self_training_takes_the_cheapest_of_each_list() -> None:
     parser = TransitionParser(beam=8)
     for _ in train(parser, generate(30, seed=1), epochs=1):
