@@ -42,9 +42,11 @@ def test_every_row_is_trained_and_scored(records: Records, name: str) -> None:
     assert record["settings"] == {"epochs": 2, "quick": True, "seeds": [0]}
     for row in record["rows"]:
         assert row["cpu_seconds"]["mean"] > 0
+        # Tags of questions are mostly wrong if the tagger has seen a few declaratives.
+        least = 10 if "predicted tags" in row["name"] else 40
         for scores in row["tests"].values():
-            # Far more than chance, after two epochs on so little, for one parser with tags that are mostly wrong.
-            assert 30 < scores["LAS"]["mean"] <= scores["UAS"]["mean"] <= 100
+            # Far more than chance, after two epochs on so little.
+            assert least < scores["LAS"]["mean"] <= scores["UAS"]["mean"] <= 100
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
