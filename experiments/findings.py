@@ -139,7 +139,8 @@ class Results:
     def compare_costs(self, better: str, worse: str, test: str) -> Record:
         """Test the mean cost of one row against another: the paired bootstrap over sentences, all seeds together."""
         first, second = (
-            np.mean([run["tests"][test]["costs"] for run in self.runs(row)], axis=0) for row in (worse, better)
+            np.mean([outcomes.unpack_numbers(run["tests"][test]["costs"]) for run in self.runs(row)], axis=0)
+            for row in (worse, better)
         )
         difference = second - first
         draw = np.random.default_rng(0)

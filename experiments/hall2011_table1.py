@@ -156,6 +156,12 @@ EXPERIMENT = Experiment(
             for language in LANGUAGES
             for rate in RATES
         ),
+        *(
+            (name(parser, augmented(RATES[-1]), language), name(parser, other, language))
+            for parser in PARSERS
+            for language in LANGUAGES
+            for other in (TARGETED, TREES)
+        ),
         *larger_pairs(),
     ),
     claims=tuple(claims()),

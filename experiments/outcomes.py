@@ -1,10 +1,12 @@
-"""The scores of one run to text and back: what of each word was right, so that runs can be compared later."""
+"""What one run found to text and back: what of each word was right, numbers of each sentence; to compare runs later."""
 
 from __future__ import annotations
 
 import base64
+import json
 import zlib
 from collections.abc import Sequence
+from typing import Any
 
 from treetune import Example, Tree
 from treetune.evaluate import Counts, Scores
@@ -22,6 +24,17 @@ def pack(scores: Scores) -> dict[str, str]:
     """Return one byte a word and one a sentence (whether the root is right), compressed, as text."""
     roots = bytes(counts.right_root_sentences for counts in scores.per_sentence)
     return {"words": _to_text(scores.outcomes), "roots": _to_text(roots)}
+
+
+def pack_numbers(numbers: Sequence[Any]) -> str:
+    """Return a number of each sentence, or several, compressed, as text."""
+    return _to_text(json.dumps(numbers).encode())
+
+
+def unpack_numbers(packed: str) -> list[Any]:
+    """Return what `pack_numbers` was given."""
+    found: list[Any] = json.loads(_from_text(packed))
+    return found
 
 
 def unpack(packed: dict[str, str], gold: Sequence[Example]) -> Scores:

@@ -168,7 +168,7 @@ def costs(row: Row, parser: Parser, gold: Sequence[Example], orders: Sequence[Wo
     loss.close()
     cost = sum(found) / len(found)
     scores = {"reorder": 100 - cost, "exact": 100 * found.count(0) / len(found)} if by_order else {}
-    return {"cost": cost, **scores, "costs": [round(one, 3) for one in found]}
+    return {"cost": cost, **scores, "costs": outcomes.pack_numbers([round(one, 3) for one in found])}
 
 
 def percent(score: float) -> float | None:

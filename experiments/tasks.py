@@ -7,11 +7,8 @@ scores are ratios of sums of these, as in `treetune.evaluate`. Runs are kept and
 from __future__ import annotations
 
 import argparse
-import base64
-import json
 import statistics
 import time
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -21,6 +18,7 @@ from typing import Any
 import measuring
 from common import ORIGIN, default_file
 from findings import SIGNIFICANT, spread
+from outcomes import pack_numbers, unpack_numbers
 from runs import Record, ResultFile
 from treetune.evaluate import Metric, paired_bootstraps
 
@@ -119,7 +117,7 @@ class TaskSession:
         started = time.process_time()
         found = row.make(Setting(self.data, settings["seed"], self.epochs, self.quick))
         seconds = time.process_time() - started
-        tests = {test: {"counts": _pack(counts), **self._scores(counts)} for test, counts in found.items()}
+        tests = {test: {"counts": pack_numbers(counts), **self._scores(counts)} for test, counts in found.items()}
         return {"row": row.name, "settings": settings, **origin, "cpu_seconds": seconds, "tests": tests}
 
     def _scores(self, counts: Sequence[Counts]) -> dict[str, float]:
@@ -217,13 +215,9 @@ def _digest(path: Path) -> str:
     return digest
 
 
-def _pack(counts: Sequence[Counts]) -> str:
-    return base64.b64encode(zlib.compress(json.dumps(counts).encode(), level=9)).decode("ascii")
-
-
 def _summed(packed: Sequence[str]) -> list[Counts]:
     """Return the counts of each sentence, summed over seeds."""
-    by_seed = [json.loads(zlib.decompress(base64.b64decode(text))) for text in packed]
+    by_seed = [unpack_numbers(text) for text in packed]
     return [tuple(map(sum, zip(*sentence, strict=True))) for sentence in zip(*by_seed, strict=True)]
 
 

@@ -6,6 +6,7 @@ verb (section 3.2), or where its entities are (section 3.3).
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
@@ -25,7 +26,7 @@ PROPER_NOUNS = ("PROPN", "NNP", "NNPS")
 
 
 class TagLoss(Loss[Tags, Reference], Generic[Reference]):
-    """A loss over tags; a subclass prices one output in `cost`, its tags as many as the words of the sentence."""
+    """A loss over tags; a subclass prices outputs in `tag_costs`, their tags as many as the words of the sentence."""
 
     def __call__(self, sentence: Sentence, output: Tags, reference: Reference) -> float:
         """Return the cost of one output."""
@@ -40,9 +41,9 @@ class TagLoss(Loss[Tags, Reference], Generic[Reference]):
                 raise DataError(f"expected predicted tags of {len(sentence)} words, found {len(output)}")
         return self.tag_costs(sentence, outputs, reference)
 
+    @abstractmethod
     def tag_costs(self, sentence: Sentence, outputs: Sequence[Tags], reference: Reference) -> list[float]:
         """Return the cost of each output, which has as many tags as the sentence has words."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
