@@ -151,9 +151,10 @@ def fault_inside(tmp_path: Path, text: str) -> str:
         ("[[objective]]\ndata = 5\n", "[objective.1] data: expected a text, found 5"),
         (
             f"{OBJECTIVE}weight = 2\n",
-            "[objective.q]: unknown key 'weight'; known: data, dev, hide_words, k, loss, max_k, name, rate, search, "
-            "start, step",
+            "[objective.q]: unknown key 'weight'; known: data, dev, hide_words, k, loss, max_k, name, near_misses, "
+            "rate, search, start, step",
         ),
+        (f"{OBJECTIVE}near_misses = 1\n", "[objective.q] near_misses: expected true or false, found 1"),
         (f"{OBJECTIVE}rate = 'often'\n", '[objective.q] rate: expected a number, found "often"'),
         (f"{OBJECTIVE}rate = nan\n", "[objective.q] rate: expected a number, found nan"),
         (f"{OBJECTIVE}rate = 0\n", "[objective.q]: q: rate must be a number above 0, found 0.0"),

@@ -77,6 +77,17 @@ def test_it_is_called_after_its_loss() -> None:
         ({"hide_words": 1.0}, "python loss: hide_words must be a chance from 0 to less than 1, found 1.0"),
         ({"hide_words": -0.1}, "python loss: hide_words must be a chance from 0 to less than 1, found -0.1"),
         ({"loss": None, "hide_words": 0.5}, "trees: only an objective with a loss can hide words"),
+        ({"loss": None, "near_misses": True}, "trees: only an objective with a loss has near misses"),
+        (
+            {"near_misses": True, "step": "whole"},
+            "python loss: near_misses needs a list and the smallest step, "
+            'found search="growing" and step="whole"',
+        ),
+        (
+            {"near_misses": True, "search": "constrained", "loss": Root()},
+            "root loss: near_misses needs a list and the smallest step, "
+            'found search="constrained" and step="smallest"',
+        ),
         ({"name": "mine", "k": 0}, "mine: k must be at least 1, found 0"),
         (
             {"loss": None, "dev": GOLD},
@@ -278,7 +289,7 @@ def test_settings_say_what_has_an_effect() -> None:
         wanted("y1"), Attachment(labelled=False), name="a", rate=0.5, search="list", k=3, step="whole", hide_words=0.25
     )
     constrained = Objective(GOLD[:2], Root(), search="constrained")
-    weighted = Objective(GOLD, Weighted([(2, Root()), (1, ZeroOne())]))
+    weighted = Objective(GOLD, Weighted([(2, Root()), (1, ZeroOne())]), near_misses=True)
     treebank = Objective(GOLD[:1], rate=2)
     assert named.settings() == {
         "name": "a",
@@ -294,7 +305,7 @@ def test_settings_say_what_has_an_effect() -> None:
         "name": "root loss", "sentences": 2, "rate": 1.0, "loss": {"name": "root"}, "search": "constrained",
         "step": "smallest",
     }  # fmt: skip
-    growing = {"search": "growing", "k": 8, "max_k": 64}
+    growing = {"search": "growing", "k": 8, "max_k": 64, "near_misses": True}
     assert growing.items() <= weighted.settings().items()
     assert treebank.settings() == {"name": "trees", "sentences": 1, "rate": 2}
     for objective in (named, constrained, weighted, treebank):

@@ -210,6 +210,42 @@ def test_an_output_that_leads_already_teaches_nothing(search: str) -> None:
     assert practice.moved == [(5, "b", "a", 1.0)]
 
 
+def test_a_near_miss_is_kept_below_the_best_output() -> None:
+    """Of scores 0, -1, -2, -3 and costs 0, 0, 1, 3, the last is most in the way of a margin as wide as its cost."""
+    practice, loss = Scripted("abcd"), Priced({"a": 0.0, "b": 0.0, "c": 1.0, "d": 3.0})
+    assert take_step(practice, loss, search="list", k=4, near_misses=True) == Step(Outcome.UPDATED, 0.0, 0.0)
+    assert practice.moved == [(5, "a", "d", 3.0)]
+
+
+def test_what_costs_less_goes_before_near_misses() -> None:
+    practice, loss = Scripted("abc"), Priced({"a": 1.0, "b": 0.5, "c": 9.0})
+    assert take_step(practice, loss, search="list", k=3, near_misses=True) == Step(Outcome.UPDATED, 1.0, 0.5)
+    assert practice.moved == [(5, "b", "a", 0.5)]
+
+
+def test_an_output_that_nothing_improves_on_has_near_misses_too() -> None:
+    practice, loss = Scripted("abc"), Priced({"a": 0.5, "b": 2.0, "c": 1.0})
+    assert take_step(practice, loss, search="list", k=3, near_misses=True) == Step(Outcome.UPDATED, 0.5, 0.5)
+    assert practice.moved == [(5, "a", "b", 1.5)]
+
+
+def test_a_near_miss_that_is_far_enough_teaches_nothing() -> None:
+    practice = Scripted("ab", moves=False)
+    for prices, outcome in (((0.0, 1.0), Outcome.ALREADY_BEST), ((1.0, 2.0), Outcome.STUCK)):
+        loss = Priced(dict(zip("ab", prices, strict=True)))
+        assert take_step(practice, loss, search="list", k=2, near_misses=True).outcome is outcome
+    assert practice.moved == [(5, "a", "b", 1.0)] * 2
+
+
+@pytest.mark.parametrize(("cheap", "asked"), [(1, [2]), (2, [2, 4]), (5, [2, 4, 8]), (9, [2, 4, 8])])
+def test_a_growing_list_ends_where_it_has_a_near_miss(cheap: int, asked: list[int]) -> None:
+    labels = [f"y{rank}" for rank in range(10)]
+    practice, loss = Scripted(labels), Priced({label: float(rank >= cheap) for rank, label in enumerate(labels)})
+    take_step(practice, loss, k=2, max_k=8, near_misses=True)
+    assert practice.asked == asked
+    assert practice.moved == ([(5, "y0", f"y{cheap}", 1.0)] if cheap < 8 else [])
+
+
 @given(
     prices=st.lists(st.integers(0, 4).map(float), min_size=1, max_size=12),
     k=st.integers(2, 5),

@@ -46,6 +46,9 @@ class Objective:
         dev: Data of the same kind, on which the mean cost is measured after every epoch.
         hide_words: The chance of a word to be hidden from the model, but for its tags, in seven of eight passes over
             the data; see `learning.hiding`. For few sentences, which would be learned by heart otherwise.
+        near_misses: Whether to learn also where nothing costs less than the best output: an output that costs more is
+            kept below it by as much. Of those in the list, that one for which it takes most. A growing list grows until
+            it has one, which takes time.
     """
 
     data: Sequence[Item]
@@ -59,6 +62,7 @@ class Objective:
     start: int | None = None
     dev: Sequence[Item] = ()
     hide_words: float = 0.0
+    near_misses: bool = False
     cost: Loss[Any, Any] | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -85,6 +89,13 @@ class Objective:
             )
         if self.cost is None and self.hide_words:
             raise ConfigError(f"{self.name}: only an objective with a loss can hide words")
+        if self.cost is None and self.near_misses:
+            raise ConfigError(f"{self.name}: only an objective with a loss has near misses")
+        if self.near_misses and (self.search == "constrained" or self.step == "whole"):
+            raise ConfigError(
+                f"{self.name}: near_misses needs a list and the smallest step, "
+                f'found search="{self.search}" and step="{self.step}"'
+            )
         if self.cost is None and self.dev:
             raise ConfigError(f"{self.name}: gold trees have no cost to measure; give them as the dev of train")
 
@@ -128,6 +139,8 @@ class Objective:
                 found |= {"max_k": self.max_k}
             if self.hide_words:
                 found |= {"hide_words": self.hide_words}
+            if self.near_misses:
+                found |= {"near_misses": True}
         return found
 
 

@@ -19,7 +19,7 @@ class Outcome(Enum):
     """What became of one step."""
 
     UPDATED = "updated"
-    """The weights moved towards an output that costs less."""
+    """The weights moved towards an output that costs less, or away from a near miss."""
     ALREADY_BEST = "already best"
     """The best output has no cost."""
     STUCK = "no better candidate"
@@ -58,12 +58,23 @@ class Ranker(Generic[Output]):
             better = min(found, key=lambda candidate: costs[candidate.output])
             if costs[better.output] < first:
                 return self._move(place, better, found[0], costs[better.output], first)
-            if first == 0:
-                return Step(Outcome.ALREADY_BEST, first, first)
+            if first == 0 and (not objective.near_misses or any(costs[candidate.output] for candidate in found)):
+                return self._stay(place, found, costs)
             # A list may be shorter than asked for before it has everything, so ask until there is nothing new.
             if objective.search == "list" or k >= objective.max_k or not news:
-                return Step(Outcome.STUCK, first, first)
+                return self._stay(place, found, costs)
             k = min(2 * k, objective.max_k)
+
+    def _stay(self, place: int, found: list[Candidate[Output]], costs: dict[Output, float]) -> Step:
+        """Leave the best output where it is, as nothing listed costs less; keep a near miss at its distance."""
+        first = costs[found[0].output]
+        stay = Step(Outcome.STUCK if first else Outcome.ALREADY_BEST, first, first)
+        costlier = [candidate for candidate in found if costs[candidate.output] > first]
+        if not self._objective.near_misses or not costlier:
+            return stay
+        nearest = max(costlier, key=lambda candidate: candidate.score + costs[candidate.output])
+        moved = self._practice.move(place, found[0], nearest, margin=costs[nearest.output] - first)
+        return Step(Outcome.UPDATED, first, first) if moved else stay
 
     def _step_constrained(self, place: int, sentence: Sentence, reference: Any) -> Step:
         found = self._practice.k_best(place, 1)[0]
