@@ -1,7 +1,7 @@
 """Compare treetune with UDPipe 1 and spaCy: accuracy, speed, memory and size, on UD English EWT in one run.
 
-    python benchmarks/compare.py --data DIR --cache DIR --output benchmarks/results/compare.json
-    python benchmarks/compare.py --beams 8 32 --output benchmarks/results/compare-graph.json
+    python benchmarks/compare.py --beams 1 8 32 --graphs --output benchmarks/results/compare.json
+    python benchmarks/compare.py --beams 8 32 --repeats 5 --output benchmarks/results/compare-graph.json
 
 Models that the cache does not hold are trained first. Every system then parses the same file, from which all
 but FORM, UPOS and XPOS was removed, on one thread: first in a process of its own (memory, accuracy), then all

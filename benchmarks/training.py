@@ -1,6 +1,6 @@
 """Measure training through the public API: CPU time, memory, size of the model file, accuracy over seeds.
 
-    python benchmarks/training.py --data DIR --cache DIR --output benchmarks/results/training-beam8.json
+    python benchmarks/training.py --data DIR --cache DIR --output benchmarks/results/training-beam8-mira.json
     python benchmarks/training.py --parser graph --output benchmarks/results/training-graph.json
 
 Each seed is trained in a process of its own on one thread; "memory above the interpreter" is its peak less
