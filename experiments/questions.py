@@ -15,6 +15,8 @@ OPTIONS = {"inputs": ["upos"]}
 EPOCHS = 4
 # The first two epochs are on the treebank alone.
 START = 3
+# What a main verb is worth to near misses, in wrong words of the treebank; of 1 and 3, chosen on the target's dev part.
+WORTH = 3.0
 
 
 def corpus(name: str, *train: str, tests: tuple[str, ...] = TESTS, most: int | None = None) -> Corpus:
@@ -29,3 +31,9 @@ SOURCE = corpus("source", "source-train")
 def main_verbs(target: str, **options: object) -> Extra:
     """Return the objective of the paper: of a question only the main verb is known."""
     return Extra(f"{target}-train", "root", {"name": "root"}, {"start": START, **options})
+
+
+def near_main_verbs(target: str) -> Extra:
+    """Return the same objective, but for a wider margin: near misses are learned from too."""
+    loss = {"name": "weighted", "parts": [{"weight": WORTH, "name": "root"}]}
+    return Extra(f"{target}-train", "root", loss, {"start": START, "near_misses": True})
