@@ -90,6 +90,57 @@ def test_a_fault_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
         run("evaluate", "a", "b")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "flag"),
+    [
+        (("parse", "en", "{kept}", "-o", "{kept}"), "--output"),
+        (("parse", "--text", "{kept}", "-o", "{kept}"), "--output"),
+        (("parse", "{kept}", "other", "-o", "{kept}"), "--output"),
+        (("parse", "other", "other", "--guide", "{kept}", "-o", "{kept}"), "--output"),
+        (("tag", "other", "{kept}", "-o", "{kept}"), "--output"),
+        (("tag", "{kept}", "other", "-o", "{kept}"), "--output"),
+        (("tag", "other", "other", "--tagger", "{kept}", "-o", "{kept}"), "--output"),
+        (("reorder", "{kept}", "--to", "ja", "-o", "{kept}"), "--output"),
+        (("reorder", "other", "--to", "{kept}", "-o", "{kept}"), "--output"),
+        (("reorder", "--restore", "{kept}", "-o", "{kept}"), "--output"),
+        (("reorder", "{kept}", "--to", "ja", "--draw", "{kept}"), "--draw"),
+        (("reorder", "learn", "{kept}", "-o", "{kept}"), "--output"),
+        (("reorder", "learn", "other", "--model", "{kept}", "-o", "{kept}"), "--output"),
+        (("reorder", "learn", "other", "--prior", "{kept}", "-o", "{kept}"), "--output"),
+        (("reorder", "align", "other", "{kept}", "other", "-o", "{kept}"), "--output"),
+        (("jackknife", "{kept}", "-o", "{kept}"), "--output"),
+        (("clusters", "other", "{kept}", "-o", "{kept}"), "--output"),
+        (("combine", "{kept}", "other", "--model", "{kept}"), "--model"),
+        (("combine", "other", "{kept}", "--model", "{kept}"), "--model"),
+        (("combine", "other", "other", "--dev", "{kept}", "--model", "{kept}"), "--model"),
+        (("train", "{kept}", "--model", "{kept}"), "--model"),
+        (("train", "other", "--dev", "{kept}", "--model", "{kept}"), "--model"),
+        (("train", "other", "--also", "root:{kept}", "--model", "{kept}"), "--model"),
+        (("train", "{kept}", "--task", "tag", "--model", "{kept}"), "--model"),
+        (("train", "{kept}", "--task", "tokenizer", "--model", "{kept}"), "--model"),
+        (("train", "other", "--dev", "{kept}", "--task", "pipeline", "--model", "{kept}"), "--model"),
+    ],
+)
+def test_no_command_replaces_what_it_reads(arguments: tuple[str, ...], flag: str, tmp_path: Path) -> None:
+    kept = tmp_path / "kept.conllu"
+    kept.write_text(PLAIN)
+    result = run(*(argument.format(kept=kept) for argument in arguments))
+    assert (result.code, result.out) == (2, "")
+    assert result.err == f"error: {flag} would replace {kept}, which is read; give another name\n"
+    assert kept.read_text() == PLAIN
+
+
+@pytest.mark.parametrize("name", ["e.toml", "mine.txt"])
+def test_training_replaces_neither_its_experiment_nor_its_templates(name: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("[top]\nS0.w\n")
+    experiment = tmp_path / "e.toml"
+    experiment.write_text('[train]\ntreebank = "none.conllu"\n[model]\nfeatures = "mine.txt"\n')
+    before = (tmp_path / name).read_text()
+    result = run("train", experiment, "--model", tmp_path / name)
+    assert result.err == f"error: --model would replace {tmp_path / name}, which is read; give another name\n"
+    assert (result.code, (tmp_path / name).read_text()) == (2, before)
+
+
 def test_light_commands_load_no_kernels(tmp_path: Path) -> None:
     gold = str(tmp_path / "gold.conllu")
     Path(gold).write_text(PLAIN)

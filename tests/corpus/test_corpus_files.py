@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from treetune.corpus import open_atomic, open_output, read_conllu, read_lines, write_conllu
-from treetune.corpus.files import read_chunks
-from treetune.errors import DataError
+from treetune.corpus.files import check_kept, read_chunks
+from treetune.errors import ConfigError, DataError
 
 as_root = hasattr(os, "geteuid") and os.geteuid() == 0
 
@@ -196,6 +196,18 @@ def test_an_output_may_replace_its_own_input(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX permissions and links")
+def test_a_file_that_is_read_is_not_to_be_replaced(tmp_path: Path) -> None:
+    read, link = tmp_path / "in.txt", tmp_path / "link"
+    read.write_text("old\n")
+    link.symlink_to(read)
+    for output in (read, link, tmp_path / "." / "in.txt"):
+        with pytest.raises(ConfigError) as caught:
+            check_kept(output, [None, "-", tmp_path / "none", read], flag="--model")
+        assert str(caught.value) == f"--model would replace {read}, which is read; give another name"
+    for output in (tmp_path / "new.txt", tmp_path, Path("/dev/null"), Path("-")):
+        check_kept(output, ["-", read, "/dev/null", tmp_path])
+
+
 def test_links_are_followed_and_permissions_kept(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     target, link = tmp_path / "real" / "a.txt", tmp_path / "link.txt"

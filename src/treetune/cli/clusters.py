@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from treetune.cli.console import Advance, Interrupted, note, progress_bar
-from treetune.corpus.files import STANDARD_STREAM
+from treetune.corpus.files import STANDARD_STREAM, check_kept
 from treetune.corpus.words import read_words
 from treetune.errors import ConfigError
 
@@ -33,6 +33,7 @@ def clusters(
 
     if texts.count(STANDARD_STREAM) > 1:
         raise ConfigError("only one TEXT can be read from stdin")
+    check_kept(output, texts)
     started = time.process_time()
     with _Bar(quiet=quiet) as bar:
         try:

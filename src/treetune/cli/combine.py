@@ -9,6 +9,7 @@ import typer
 
 from treetune.cli.console import note
 from treetune.cli.steps import scores_line
+from treetune.corpus.files import check_kept
 from treetune.errors import ConfigError
 from treetune.experiment.files import read_data
 from treetune.storage import check_target, load, save
@@ -32,6 +33,7 @@ def combine(
     if dev is not None and weight is not None:
         raise ConfigError("--dev chooses the weight of the judge; leave --weight out")
     check_target(model)
+    check_kept(model, (main, judge, dev), flag="--model")
     parts = load(main), load(judge)
     from treetune.learning.judging import choose_weight
     from treetune.models.judged import JUDGED, JudgedParser

@@ -10,7 +10,7 @@ import typer
 from treetune.cli import options
 from treetune.cli.console import Interrupted, note
 from treetune.cli.steps import follow_folds, scores_line
-from treetune.corpus.files import STANDARD_STREAM, open_output
+from treetune.corpus.files import STANDARD_STREAM, check_kept, open_output
 from treetune.corpus.sentence import Example
 from treetune.corpus.treebank import WRITERS, format_of
 from treetune.evaluate.scores import evaluate as score
@@ -60,6 +60,7 @@ def jackknife(
         clip=clip,
         cost_augmented=cost_augmented or None,
     )
+    check_kept(output, (treebank, features))
     epochs = EPOCHS if epochs is None else epochs
     seed = SEED if seed is None else seed
     examples = read_data(treebank, lenient=lenient, say=partial(note, quiet=quiet))

@@ -11,7 +11,7 @@ import typer
 from treetune.cli.console import note, write, write_json
 from treetune.cli.sentences import load_pipeline
 from treetune.corpus.conllu import read_conllu
-from treetune.corpus.files import STANDARD_STREAM, display_name, open_output
+from treetune.corpus.files import STANDARD_STREAM, check_kept, display_name, open_output
 from treetune.corpus.orders import Ordered, is_json, read_alignments, read_orders, write_orders
 from treetune.errors import DataError
 from treetune.evaluate.ordering import (
@@ -58,6 +58,7 @@ def learn(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No summary.")] = False,
 ) -> None:
     """Learn rules from sentences with trees and the word orders they should get."""
+    check_kept(output, (orders, model, prior))
     column: Any = tags
     options = LearnOptions(
         tags=column,
@@ -131,6 +132,7 @@ def align(
     ] = STANDARD_STREAM,
 ) -> None:
     """Make word orders from word alignments."""
+    check_kept(output, (links, source, target))
     # On stdout JSON lines are what other programs can read.
     write_orders(read_alignments(links, source, target), output, as_json=is_json(output) or output == STANDARD_STREAM)
 

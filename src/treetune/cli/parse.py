@@ -13,7 +13,7 @@ from treetune.cli.inputs import LINES, TEXT, TREES, Reading, check_default, form
 from treetune.cli.options import given
 from treetune.cli.outputs import FORMATTERS
 from treetune.corpus.faults import SkipReport
-from treetune.corpus.files import STANDARD_STREAM, display_name
+from treetune.corpus.files import STANDARD_STREAM, check_kept, display_name
 from treetune.corpus.sentence import Example, Sentence, Tree, name_sentence
 from treetune.corpus.treebank import READERS, format_of
 from treetune.errors import ConfigError, DataError, unknown_name
@@ -88,6 +88,7 @@ def parse(
     """
     names = name_files(first, second, text)
     source = names.source
+    check_kept(output, (source, names.model, guide))
     writes = _output_format(file_format, source, output, k_best=k_best)
     if guide is not None:
         check_strict(lenient=lenient, source=FLAGS)

@@ -14,7 +14,7 @@ from treetune.cli.console import note
 from treetune.cli.sentences import KINDS, load_pipeline, read_sentences
 from treetune.corpus.conllu import format_conllu, read_conllu
 from treetune.corpus.faults import SkipReport
-from treetune.corpus.files import STANDARD_STREAM, display_name, open_output
+from treetune.corpus.files import STANDARD_STREAM, check_kept, display_name, open_output
 from treetune.corpus.sentence import ABSENT, Example, Sentence, Tree, name_sentence
 from treetune.errors import ConfigError, DataError, unknown_name
 from treetune.models.pipeline import Pipeline
@@ -81,6 +81,9 @@ def reorder(
     if len(paths) > 2:
         raise ConfigError(f"expected MODEL and IN, or IN alone, found {len(paths)} arguments: {' '.join(paths)}")
     source = paths[-1]
+    check_kept(output, (*paths, to))
+    if draw is not None:
+        check_kept(draw, (*paths, to), flag="--draw")
     if restore:
         _restore(source, output, unused={"MODEL": len(paths) > 1, "--to": to, "--draw": draw, "--write": write})
         return

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treetune.corpus.files import open_output
+from treetune.corpus.files import check_kept, open_output
 from treetune.errors import ConfigError
 from treetune.experiment.task import numbers
 from treetune.storage import check_target
@@ -47,8 +47,11 @@ class RunFiles:
     log: str | None
     records: list[Record] = field(default_factory=list)
 
-    def check(self, *, start_from: str | None, plot: str | None) -> None:
-        """Refuse what cannot be written, or would replace what someone may want to keep, before any data is read."""
+    def check(self, *, start_from: str | None, plot: str | None, inputs: Iterable[str] = ()) -> None:
+        """Refuse what cannot be written, or would replace what someone may want to keep, before any data is read.
+
+        `inputs` are the files that are read besides the model to start from.
+        """
         check_target(self.model)
         outputs = {"--model": self.model, "--checkpoint": self.checkpoint, "--log": self.log, "--plot": plot}
         places: dict[Path, str] = {}
@@ -62,6 +65,7 @@ class RunFiles:
             _check_target(path, flag)
         if start_from is not None and Path(start_from).resolve() == Path(self.model).resolve():
             raise ConfigError(f"--model would replace {start_from}, from which the training starts; give another name")
+        check_kept(self.model, inputs, flag="--model")
         self._check_older_files()
 
     def _check_older_files(self) -> None:

@@ -12,7 +12,7 @@ from treetune.cli.chunks import Writing
 from treetune.corpus.conllu import format_conllu
 from treetune.corpus.conllx import format_conllx
 from treetune.corpus.faults import SkipReport
-from treetune.corpus.files import STANDARD_STREAM
+from treetune.corpus.files import STANDARD_STREAM, check_kept
 from treetune.corpus.iob import format_iob, read_iob
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.corpus.spans import iob_tags, spans_of
@@ -57,6 +57,7 @@ def tag(
     """Tag words, or find entities; trees and other columns of the input stay as they are."""
     if file_format is not None and file_format not in FORMATS:
         raise unknown_name("file format", file_format, FORMATS)
+    check_kept(output, (source, model, tagger))
     reads = file_format or _format(source)
     writes = file_format or (reads if output == STANDARD_STREAM else _format(output))
     job = _Job(_load(model), None if tagger is None else _load(tagger), writes, k_best, confidence, threads)

@@ -285,8 +285,13 @@ def _run_files(
     if checkpoint is None and not (no_checkpoint or is_guided):
         checkpoint = model + CHECKPOINT_SUFFIX
     files = RunFiles(model, checkpoint, resume, log)
-    start = experiment.recipe.start_from
-    files.check(start_from=None if start is None else experiment.source.placed(start), plot=plot)
+    start, placed = experiment.recipe.start_from, experiment.source.placed
+    inputs = [placed(path) for path in experiment.paths()]
+    if (features := experiment.recipe.options.get("features", "")).endswith(".txt"):
+        inputs.append(placed(features))
+    if experiment.source.name:
+        inputs.append(experiment.source.name)
+    files.check(start_from=None if start is None else placed(start), plot=plot, inputs=inputs)
     if plot is not None:
         check_plot(plot)
     return files

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from treetune.build import TASKS
 from treetune.cli.console import Interrupted, note, write_json
 from treetune.cli.steps import follow_epochs, follow_folds
+from treetune.corpus.files import check_kept
 from treetune.corpus.rawtext import raw_text
 from treetune.corpus.sentence import Example
 from treetune.errors import ConfigError, unknown_name
@@ -74,6 +75,7 @@ def folds_of(task: str, jackknife: int | None) -> int:
 def train_text(plan: TextPlan, *, quiet: bool, json: bool) -> None:
     """Train what the plan says, write the model, and report."""
     check_target(plan.model)
+    check_kept(plan.model, (plan.treebank, plan.dev), flag="--model")
     say = partial(note, quiet=quiet)
     treebank = read_data(plan.treebank, lenient=plan.lenient, say=say)
     dev = [] if plan.dev is None else read_data(plan.dev, lenient=plan.lenient, say=say)

@@ -13,12 +13,12 @@ import os
 import stat
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
-from treetune.errors import DataError
+from treetune.errors import ConfigError, DataError
 
 STANDARD_STREAM = "-"
 CHUNK = 1 << 20
@@ -59,6 +59,17 @@ def read_lines(path: StrPath) -> Iterator[str]:
             number += 1
     if rest:
         yield _decoded(rest, display_name(path), number)
+
+
+def check_kept(output: StrPath, inputs: Iterable[StrPath | None], *, flag: str = "--output") -> None:
+    """Raise ConfigError if what is written to `output`, the value of `flag`, would replace a file that is read."""
+    target = Path(output)
+    if not target.is_file():
+        return
+    for path in inputs:
+        # By the files and not by their names: links lead to the same one, and so does other case on some systems.
+        if path is not None and Path(path).is_file() and target.samefile(path):
+            raise ConfigError(f"{flag} would replace {os.fspath(path)}, which is read; give another name")
 
 
 @contextmanager
