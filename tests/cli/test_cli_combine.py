@@ -30,7 +30,8 @@ def test_the_weight_is_chosen_on_dev_and_both_are_in_the_model(folder: Path, tmp
     parts = (folder / "transition", folder / "backward")
     result = run("combine", *parts, "--model", tmp_path / "m", "--dev", folder / "dev.conllu", "--k", 4)
     assert (result.code, result.out) == (0, "")
-    lines = result.err.splitlines()
+    *lines, last = result.err.splitlines()
+    assert last.startswith(f"wrote {tmp_path / 'm'}, ")
     assert [line.split()[1] for line in lines] == ["0.25", "0.5", "0.75", "1", "1.5", "2", "3"]
     assert sum(line.endswith("best") for line in lines) == 1
     parser = treetune.load(tmp_path / "m")
@@ -47,7 +48,8 @@ def test_weight_and_length_of_lists_can_be_given(folder: Path, tmp_path: Path) -
     parts = (folder / "transition", folder / "backward")
     for options, expected in (((), (1.0, 16)), (("--weight", 0.5, "--k", 3, "-q", "--threads", 2), (0.5, 3))):
         result = run("combine", *parts, "--model", tmp_path / "m", *options)
-        assert (result.code, result.err) == (0, "")
+        assert (result.code, result.out) == (0, "")
+        assert result.err.startswith("wrote ") != ("-q" in options)
         parser = treetune.load(tmp_path / "m")
         assert isinstance(parser, JudgedParser)
         assert (parser.weight, parser.k) == expected
@@ -65,4 +67,15 @@ def test_faults(folder: Path, tmp_path: Path) -> None:
     )
     result = run("combine", *parts, "--model", tmp_path / "m", "--weight", 0)
     assert (result.code, result.err) == (2, "error: weight must be a number above 0, found 0\n")
+    assert not (tmp_path / "m").exists()
+
+
+def test_only_parsers_are_combined(folder: Path, tmp_path: Path) -> None:
+    options = ("--task", "tag", "--epochs", 1, "-q")
+    assert run("train", folder / "train.conllu", "--model", tmp_path / "tags", *options).code == 0
+    for name, kind in (("en", "pipeline"), (tmp_path / "tags", "tagger")):
+        for parts in ((name, folder / "backward"), (folder / "transition", name)):
+            result = run("combine", *parts, "--model", tmp_path / "m")
+            assert (result.code, result.out) == (2, "")
+            assert result.err.startswith(f"error: {name} is a {kind} model, expected a parser; of a pipeline save the")
     assert not (tmp_path / "m").exists()

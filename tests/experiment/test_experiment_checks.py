@@ -174,6 +174,15 @@ def fault_inside(tmp_path: Path, text: str) -> str:
             f"{OBJECTIVE}loss = {{ name = 'attachment', labeled = false }}\n",
             "[objective.q]: unknown option of loss attachment 'labeled'; known: labelled (did you mean 'labelled'?)",
         ),
+        (f"{OBJECTIVE}loss = 'main-verb'\n", "q: the loss main-verb is for taggers, and the model is a parser"),
+        (
+            f"{OBJECTIVE}loss = 'attachment'\n[model]\ntask = 'tag'\n",
+            "q: the loss attachment is for parsers, and the model is a tagger",
+        ),
+        (
+            f"{OBJECTIVE}loss = 'reordering'\n[model]\ntask = 'ner'\n",
+            "q: the loss reordering is for parsers, and the model is a tagger",
+        ),
         (f"{OBJECTIVE}loss = 'program'\n", "[objective.q]: loss program needs the option 'command'"),
         (
             f"{OBJECTIVE}dev = 'd.conllu'\n",

@@ -11,7 +11,7 @@ import pytest
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.corpus.tags import Tags
 from treetune.errors import ConfigError, DataError
-from treetune.losses import EntityF1, EntityHamming, MainVerb, Root, Weighted, make_loss
+from treetune.losses import EntityF1, EntityHamming, Function, MainVerb, Reordering, Root, Weighted, make_loss
 
 QUESTION = Sentence.of(["What", "do", "you", "want", "to", "see", "?"])
 WANT = Tree.of([-1, -1, -1, 0, -1, -1, -1])
@@ -107,6 +107,21 @@ def test_a_sum_of_entity_losses() -> None:
     with pytest.raises(ConfigError, match=f"^{message}$"):
         Weighted([(1, EntityHamming()), (1, MainVerb())])
     assert Weighted([(1, Root())]).reference == "tree"
+
+
+def test_what_is_priced_is_known_before_anything_is() -> None:
+    assert [loss.output for loss in (MainVerb(), EntityHamming(), Root(), Reordering())] == [
+        "tags",
+        "tags",
+        "tree",
+        "tree",
+    ]
+    assert Function(lambda sentence, output, reference: 0).output == "any"
+    assert Weighted([(1, MainVerb()), (1, lambda sentence, output, reference: 0)]).output == "tags"
+    with pytest.raises(ConfigError, match=r"^the parts of loss weighted must price the same, found tags and tree$"):
+        Weighted([(1, MainVerb()), (1, Root())])
+    with pytest.raises(DataError, match=r"^loss root expects trees as output, found Tags$"):
+        Root()(QUESTION, tags("X X X X X X X"), WANT)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

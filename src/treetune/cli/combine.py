@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +14,12 @@ from treetune.corpus.files import check_kept
 from treetune.errors import ConfigError
 from treetune.experiment.files import read_data
 from treetune.storage import check_target, load, save
+
+if TYPE_CHECKING:
+    from treetune.models.base import Parser
+
+# The kinds of models whose trees cannot be judged, and which cannot judge any.
+_NO_PARSERS = ("pipeline", "tagger", "tokenizer")
 
 
 def combine(
@@ -34,7 +41,7 @@ def combine(
         raise ConfigError("--dev chooses the weight of the judge; leave --weight out")
     check_target(model)
     check_kept(model, (main, judge, dev), flag="--model")
-    parts = load(main), load(judge)
+    parts = _load(main), _load(judge)
     from treetune.learning.judging import choose_weight
     from treetune.models.judged import JUDGED, JudgedParser
 
@@ -47,3 +54,15 @@ def combine(
         for one, scores in tried.items():
             note(f"weight {one:<4g}  {scores_line(scores)}{'  best' if one == parser.weight else ''}", quiet=quiet)
     save(parser, model, {"combined": {"main": main, "judge": judge, "weight": parser.weight, "k": parser.k}})
+    note(f"wrote {model}, {Path(model).stat().st_size / 1e6:.1f} MB", quiet=quiet)
+
+
+def _load(path: str) -> Parser:
+    found = load(path)
+    if found.kind in _NO_PARSERS:
+        raise ConfigError(
+            f"{path} is a {found.kind} model, expected a parser; "
+            "of a pipeline save the parser alone, in Python: treetune.save(treetune.load(MODEL).parser, OUT)"
+        )
+    parser: Parser = found
+    return parser

@@ -100,6 +100,7 @@ class Experiment:
                 "train a guide with the parser first, then go on from that model"
             )
         for plan in self.objectives:
+            self._check_loss(plan)
             if plan.start is not None and plan.start > self.train.epochs:
                 raise self.source.error(
                     f"objective.{plan.name}",
@@ -107,6 +108,12 @@ class Experiment:
                     f"expected an epoch up to the last, {self.train.epochs}, found {plan.start}",
                 )
         self._check_choice()
+
+    def _check_loss(self, plan: Plan) -> None:
+        given = "tags" if self.recipe.is_tagger else "tree"
+        if not plan.is_intrinsic and plan.loss.output not in (given, "any"):
+            kind, other = ("tagger", "parsers") if self.recipe.is_tagger else ("parser", "taggers")
+            raise self.source.whole(f"{plan.name}: the loss {plan.loss.name} is for {other}, and the model is a {kind}")
 
     def _check_choice(self) -> None:
         name = self.train.choose_by

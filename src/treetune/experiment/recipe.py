@@ -90,6 +90,9 @@ class Recipe:
                 )
         start = own["start_from"]
         trained = load(source.placed(start))
+        if trained.kind in _NOT_TRAINED_AS_ONE:
+            key = source.key("model", "start_from")
+            raise ConfigError(f"{key}: expected a parser or a tagger, found the {trained.kind} {start}; {_PART_FIRST}")
         check_kind((("model", options), ("learner", learning)), trained.kind, name=trained.kind, source=source)
         hints = _search_hints(trained, options)
         options = checked(options, hints, table="model", source=source)
@@ -143,6 +146,10 @@ class Recipe:
             start = {"start_from": self.start_from}
         return {**start, **{key: list(v) if isinstance(v, tuple) else v for key, v in found.items()}}
 
+
+# What has parts that learn each by itself, or no learner that goes on; and what to do with it.
+_NOT_TRAINED_AS_ONE = ("pipeline", "tokenizer")
+_PART_FIRST = "of a pipeline save the part alone, in Python: treetune.save(treetune.load(MODEL).parser, OUT)"
 
 _OWN = {"parser": str, "start_from": str, "task": str}
 

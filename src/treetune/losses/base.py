@@ -35,6 +35,8 @@ class Loss(ABC, Generic[Output, Reference]):
 
     name: ClassVar[str]
     """What experiment files call it."""
+    output: str = "any"
+    """What it prices: a ``"tree"``, ``"tags"``, or ``"any"`` output of a model."""
     reference: str = "any"
     """What it compares outputs with: ``"tree"``, ``"entities"``, a word ``"order"``, or ``"any"`` that the data has."""
 

@@ -44,7 +44,7 @@ class Function(Loss[Any, Any]):
             found = _make(found, self._title)
         self._loss: Loss[Any, Any] | None = found if isinstance(found, Loss) else None
         if self._loss is not None:
-            self.reference = self._loss.reference
+            self.output, self.reference = self._loss.output, self._loss.reference
         _check_arguments(found, self._title)
         self._function: CostFunction = found
 

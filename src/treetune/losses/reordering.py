@@ -32,6 +32,7 @@ class Reordering(Loss[Tree, WordOrder]):
     """
 
     name: ClassVar[str] = "reordering"
+    output = "tree"
     reference = "order"
 
     def __init__(self, *, rules: str | Path | RuleSet = "sov", score: Score = "reorder") -> None:

@@ -28,6 +28,8 @@ PROPER_NOUNS = ("PROPN", "NNP", "NNPS")
 class TagLoss(Loss[Tags, Reference], Generic[Reference]):
     """A loss over tags; a subclass prices outputs in `tag_costs`, their tags as many as the words of the sentence."""
 
+    output = "tags"
+
     def __call__(self, sentence: Sentence, output: Tags, reference: Reference) -> float:
         """Return the cost of one output."""
         return self.costs(sentence, (output,), reference)[0]

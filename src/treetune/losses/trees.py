@@ -20,6 +20,7 @@ class TreeLoss(Loss[Tree, Tree]):
     A subclass prices a list of trees in `tree_costs` and says in `check` what it needs to know of the reference.
     """
 
+    output = "tree"
     reference = "tree"
 
     def __call__(self, sentence: Sentence, output: Tree, reference: Tree) -> float:
@@ -30,6 +31,8 @@ class TreeLoss(Loss[Tree, Tree]):
         """Return the cost of each tree; a DataError if one has not as many words as the reference."""
         length = len(reference.heads)
         for output in outputs:
+            if not isinstance(output, Tree):
+                raise DataError(f"loss {self.name} expects trees as output, found {type(output).__name__}")
             if len(output.heads) != length:
                 raise DataError(f"expected a predicted tree of {length - 1} words, as in gold, found {len(output)}")
         return self.tree_costs(outputs, reference)

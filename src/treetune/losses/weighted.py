@@ -35,6 +35,10 @@ class Weighted(Loss[Any, Any]):
         if len(wanted) > 1:
             raise ConfigError(f"the parts of loss weighted must compare with the same, found {' and '.join(wanted)}")
         self.reference = (*wanted, self.reference)[0]
+        priced = sorted({loss.output for _, loss in self._parts} - {self.output})
+        if len(priced) > 1:
+            raise ConfigError(f"the parts of loss weighted must price the same, found {' and '.join(priced)}")
+        self.output = (*priced, self.output)[0]
 
     def __repr__(self) -> str:
         return f"Weighted({self._parts!r})"
