@@ -233,6 +233,7 @@ def test_a_file_that_cannot_be_written_is_refused_early(tmp_path: Path, monkeypa
     assert message(storage.check_target, tmp_path) == (
         f"cannot write the model {tmp_path}: it is a directory; give the name of a file"
     )
+    assert message(storage.check_target, Path("-")) == "a model is not written to stdout (-); give the name of a file"
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     assert message(storage.check_target, tmp_path / "m") == (
         f"cannot write the model {tmp_path / 'm'}: the folder {tmp_path} is not writable"

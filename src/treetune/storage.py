@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import treetune
-from treetune.corpus.files import open_atomic
+from treetune.corpus.files import STANDARD_STREAM, open_atomic
 from treetune.errors import ModelError
 from treetune.models.base import Storable
 from treetune.models.kinds import MODELS, stored_class
@@ -132,6 +132,8 @@ def check_target(path: str | Path) -> None:
     """Refuse a path to which no model could be written, so that hours of training are not in vain."""
     target = Path(path)
     folder = target.parent
+    if str(path) == STANDARD_STREAM:
+        raise ModelError("a model is not written to stdout (-); give the name of a file")
     if target.is_dir():
         raise ModelError(f"cannot write the model {path}: it is a directory; give the name of a file")
     if not folder.is_dir():

@@ -69,6 +69,12 @@ def test_wrong_usage_is_one_line(arguments: tuple[str, ...], message: str) -> No
         (TreetuneError("two\n  lines"), 1, "error: two lines"),
         (PermissionError(13, "Permission denied", "f"), 1, "error: f: Permission denied"),
         (OSError(28, "No space left on device"), 1, "error: No space left on device"),
+        (
+            MemoryError("Unable to allocate 9 TB"),
+            1,
+            "error: out of memory (Unable to allocate 9 TB); try a smaller beam, shorter k-best lists or fewer threads",
+        ),
+        (MemoryError(), 1, "error: out of memory; try a smaller beam, shorter k-best lists or fewer threads"),
         (KeyboardInterrupt(), 130, "interrupted"),
     ],
 )

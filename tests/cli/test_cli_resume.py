@@ -256,6 +256,7 @@ def test_a_checkpoint_elsewhere_or_none(folder: Path, tmp_path: Path, monkeypatc
         (("--log", "{tmp}/m"), "--model and --log name the same file, {tmp}/m; give another name"),
         (("--plot", "{tmp}/l.svg", "--log", "{tmp}/l.svg"), "--log and --plot name the same file, {tmp}/l.svg; give"),
         (("--checkpoint", "{tmp}"), "cannot write the checkpoint {tmp}: it is a directory; give the name of a file"),
+        (("--log", "-"), "the log is not written to stdout (-); give the name of a file"),
         (("--log", "{tmp}"), "cannot write the log {tmp}: it is a directory; give the name of a file"),
         (("--log", "{tmp}/no/l"), "cannot write the log {tmp}/no/l: there is no folder {tmp}/no; create it first"),
         (("--plot", "{tmp}/no/p.svg"), "cannot write the plot {tmp}/no/p.svg: there is no folder {tmp}/no; create"),

@@ -233,6 +233,22 @@ def test_a_tokenizer_is_trained(treebank: Path, tmp_path: Path) -> None:
     assert "# text = The dog sees a cat." in run("parse", out, "-", stdin=TEXT).out
 
 
+def test_a_tokenizer_needs_no_trees_and_as_many_epochs_as_are_wanted(treebank: Path, tmp_path: Path) -> None:
+    bare, out = tmp_path / "bare.conllu", tmp_path / "t.treetune"
+    lines = treebank.read_text().split("\n")
+    cells = [line.split("\t") for line in lines]
+    bare.write_text("\n".join("\t".join([*row[:6], "_", "_", *row[8:]]) if len(row) == 10 else row[0] for row in cells))
+    options = ("--task", "tokenizer", "--epochs", 3, "--json")
+    result = run("train", bare, *options, "--dev", bare, "--model", out)
+    assert result.code == 0
+    assert "epoch 3  Tokens" in result.err
+    assert "epoch 4" not in result.err
+    assert json.loads(result.out)["info"]["training"]["epochs"] == 3
+    gold = tmp_path / "gold.treetune"
+    assert run("train", treebank, "--task", "tokenizer", "--epochs", 3, "--model", gold).code == 0
+    assert run("parse", out, "-", stdin=TEXT) == run("parse", gold, "-", stdin=TEXT)
+
+
 def test_a_pipeline_is_trained(treebank: Path, tmp_path: Path) -> None:
     out = tmp_path / "p.treetune"
     options = ("--task", "pipeline", "--jackknife", 2, "--epochs", 1, "--beam", 2, "--licence", "mine", "--seed", 3)
@@ -282,6 +298,9 @@ def test_a_parser_gets_a_tagger_of_its_own(treebank: Path, tmp_path: Path) -> No
         (("--task", "pipeline", "--column", "upos"), "--column cannot be given with --task pipeline; leave it out"),
         (("--jackknife", 2, "--order", 2), "--order cannot be given with --jackknife; leave it out"),
         (("--task", "tokenizer", "--compact"), "--compact cannot be given with --task tokenizer; leave it out"),
+        (("--task", "pipeline", "--set", "train.epochs=2"), "--set cannot be given with --task pipeline; leave it out"),
+        (("--task", "tokenizer", "--no-checkpoint"), "--no-checkpoint cannot be given with --task tokenizer; leave"),
+        (("--task", "pipeline", "--dev", "-"), "expected files to train on, whose hashes the model notes, found -"),
         (("--compact",), "--compact is for --task pipeline and --jackknife; leave it out"),
     ],
 )

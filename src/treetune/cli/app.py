@@ -76,6 +76,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _leave_pipe()
     except (Interrupted, typer.Abort) as error:
         return _interrupted(str(error))
+    except MemoryError as error:
+        why = f" ({error})" if str(error) else ""
+        return _fail(f"out of memory{why}; try a smaller beam, shorter k-best lists or fewer threads", PROBLEM)
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         return _fail(f"{place}{error.strerror or error}", PROBLEM)

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treetune.corpus.files import check_kept, open_output
+from treetune.corpus.files import STANDARD_STREAM, check_kept, open_output
 from treetune.errors import ConfigError
 from treetune.experiment.task import numbers
 from treetune.storage import check_target
@@ -127,6 +127,8 @@ class RunFiles:
 
 def _check_target(path: str, flag: str) -> None:
     target, what = Path(path), flag.removeprefix("--")
+    if path == STANDARD_STREAM:
+        raise ConfigError(f"the {what} is not written to stdout (-); give the name of a file")
     if target.is_dir():
         raise ConfigError(f"cannot write the {what} {path}: it is a directory; give the name of a file")
     if not target.parent.is_dir():

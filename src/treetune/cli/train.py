@@ -17,9 +17,10 @@ from treetune.cli.plots import check_plot, draw_curves
 from treetune.cli.runfiles import RunFiles
 from treetune.cli.train_text import PARSER, TEXT_TASKS, TOKENIZER, TextPlan, check_task, folds_of, train_text
 from treetune.cli.training import Job
+from treetune.corpus.files import STANDARD_STREAM
 from treetune.errors import ConfigError, TreetuneError
 from treetune.experiment import Experiment, Task
-from treetune.experiment.keys import EPOCHS, SEED
+from treetune.experiment.keys import SEED
 from treetune.experiment.recipe import Recipe
 from treetune.experiment.source import FLAGS
 from treetune.experiment.toml_text import value_text
@@ -177,7 +178,15 @@ def train(
         ),
     }
     if is_text:
-        run_options = {"resume": resume or None, "checkpoint": checkpoint, "log": log, "plot": plot, "also": also}
+        run_options = {
+            "resume": resume or None,
+            "checkpoint": checkpoint,
+            "no_checkpoint": no_checkpoint or None,
+            "log": log,
+            "plot": plot,
+            "also": also,
+            "set": changes,
+        }
         folds_wanted = folds_of(task or PARSER, jackknife)
         plan = _text_plan(task or PARSER, treebank, model, tables, folds_wanted, run_options, compact=compact)
         train_text(plan, quiet=quiet, json=json)
@@ -227,7 +236,7 @@ def _text_plan(
     train_table = dict(tables["train"])
     own = {
         "dev": train_table.pop("dev", None),
-        "epochs": train_table.pop("epochs", EPOCHS),
+        "epochs": train_table.pop("epochs", None),
         "seed": train_table.pop("seed", SEED),
         "threads": train_table.pop("threads", 1),
         "licence": train_table.pop("licence", None),
@@ -241,6 +250,8 @@ def _text_plan(
         raise ConfigError(f"--{flag} cannot be given with {what}; leave it out")
     if treebank is None or treebank.endswith(EXPERIMENT_SUFFIX):
         raise ConfigError(f"expected a treebank to train on with {what}, found {treebank or 'none'}")
+    if STANDARD_STREAM in (treebank, own["dev"]):
+        raise ConfigError("expected files to train on, whose hashes the model notes, found - (stdin)")
     if model is None:
         raise ConfigError("Missing option '--model'; give the name of the file to write (see 'treetune train --help')")
     recipe = Recipe.checked(tables["model"], tables["learner"], FLAGS)

@@ -20,6 +20,7 @@ from treetune.evaluate.alignment import TextScores, evaluate_text
 from treetune.evaluate.metrics import percent
 from treetune.experiment.files import described, read_data
 from treetune.experiment.guides import FOLDS
+from treetune.experiment.keys import EPOCHS
 from treetune.experiment.recipe import Recipe
 from treetune.experiment.task import numbers
 from treetune.models.compact import compact
@@ -47,7 +48,7 @@ class TextPlan:
     model: str
     recipe: Recipe
     folds: int
-    epochs: int
+    epochs: int | None
     seed: int
     threads: int
     licence: str | None
@@ -77,8 +78,10 @@ def train_text(plan: TextPlan, *, quiet: bool, json: bool) -> None:
     check_target(plan.model)
     check_kept(plan.model, (plan.treebank, plan.dev), flag="--model")
     say = partial(note, quiet=quiet)
-    treebank = read_data(plan.treebank, lenient=plan.lenient, say=say)
-    dev = [] if plan.dev is None else read_data(plan.dev, lenient=plan.lenient, say=say)
+    # A tokenizer learns from text alone.
+    read = partial(read_data, partial=plan.task == TOKENIZER, lenient=plan.lenient, say=say)
+    treebank = read(plan.treebank)
+    dev = [] if plan.dev is None else read(plan.dev)
     notes: dict[str, Any] = {
         "task": plan.task,
         "seed": plan.seed,
@@ -116,12 +119,15 @@ def train_text(plan: TextPlan, *, quiet: bool, json: bool) -> None:
 def _train_tokenizer(
     plan: TextPlan, treebank: list[Example], dev: list[Example], notes: dict[str, Any], *, quiet: bool
 ) -> tuple[Pipeline, dict[str, Any]]:
-    from treetune.learning.segmenting import EPOCHS, train_tokenizer
+    from treetune.learning.segmenting import EPOCHS as TOKENIZER_EPOCHS
+    from treetune.learning.segmenting import train_tokenizer
     from treetune.models.segment.tokenizer import Tokenizer
 
     tokenizer = Tokenizer()
-    notes["epochs"] = EPOCHS
-    _follow_tokenizer(train_tokenizer(tokenizer, treebank, dev=dev or None, seed=plan.seed), quiet=quiet)
+    epochs = TOKENIZER_EPOCHS if plan.epochs is None else plan.epochs
+    notes["epochs"] = epochs
+    reports = train_tokenizer(tokenizer, treebank, dev=dev or None, epochs=epochs, seed=plan.seed)
+    _follow_tokenizer(reports, quiet=quiet)
     return Pipeline(tokenizer), {}
 
 
@@ -136,7 +142,8 @@ def _train_pipeline(
     make_tagger = partial(Tagger, columns=columns)
     tokenizer = Tokenizer() if plan.task == PIPELINE else None
     pipeline = Pipeline(tokenizer, [make_tagger()], plan.recipe.make())
-    parser_options: Any = {"epochs": plan.epochs, **plan.recipe.learning}
+    parser_epochs = EPOCHS if plan.epochs is None else plan.epochs
+    parser_options: Any = {"epochs": parser_epochs, **plan.recipe.learning}
     reports = train_pipeline(
         pipeline,
         treebank,
@@ -162,7 +169,7 @@ def _train_pipeline(
         else:
             is_tagger = stage == "tagger"
             note(f"the {stage}, on all of TRAIN:", quiet=quiet)
-            epochs = TAGGER_EPOCHS if is_tagger else plan.epochs
+            epochs = TAGGER_EPOCHS if is_tagger else parser_epochs
             check = (lambda step: None) if is_tagger else plan.recipe.check_used
             kept = follow_epochs(_trainings(group), check=check, total=len(treebank) * epochs, quiet=quiet)
             notes[stage] = {"epochs": epochs, "best_epoch": kept.epoch, **kept.settings}
