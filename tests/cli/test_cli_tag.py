@@ -10,11 +10,14 @@ from cli_samples import column
 from commandline import run
 
 import treetune
+from stub_parser import StubParser, stub_model_fixture
 from treetune.corpus import read_iob, read_trees, write_conllu, write_iob
 from treetune.corpus.sentence import Example, Sentence
 from treetune.corpus.tags import Tagged, Tags
 from treetune.sample import generate
 from treetune.storage import inspect
+
+__all__ = ["stub_model_fixture"]
 
 PEOPLE, PLACES = ("Ada", "Bob", "Eve", "Max"), ("Rome", "Oslo", "Lima", "Kiev")
 
@@ -81,6 +84,22 @@ def test_tags_replace_those_of_the_input_and_all_else_stays(folder: Path, tmp_pa
     assert [example.sentence for example in found] == model.annotate([example.sentence for example in bare])
     threads = run("tag", folder / "tags.treetune", tmp_path / "bare.conllu", "--threads", 2)
     assert threads.out == (tmp_path / "out.conllu").read_text()
+
+
+def test_of_a_pipeline_the_tagger_is_taken_and_what_has_none_is_refused(
+    folder: Path, tmp_path: Path, stub_model: StubParser
+) -> None:
+    tagger, source = treetune.load(folder / "tags.treetune"), folder / "dev.conllu"
+    treetune.save(treetune.Pipeline(taggers=[tagger]), tmp_path / "one")
+    assert run("tag", tmp_path / "one", source) == run("tag", folder / "tags.treetune", source)
+    treetune.save(treetune.Pipeline(taggers=[tagger, treetune.load(folder / "ner.treetune")]), tmp_path / "two")
+    treetune.save(stub_model, tmp_path / "stub")
+    for name, kind in (("two", "pipeline"), ("stub", "stub")):
+        result = run("tag", tmp_path / name, source)
+        assert (result.code, result.out) == (2, "")
+        assert result.err == (
+            f"error: {tmp_path / name} is a {kind} model, expected a tagger; use 'treetune parse' for parsers\n"
+        )
 
 
 def test_tags_are_scored_beside_trees(folder: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import treetune
 from pipeline_samples import TEXT, small_pipeline
 from treetune import storage
 from treetune.corpus.conllu import format_conllu, read_conllu, write_conllu
+from treetune.corpus.files import read_chunks
 from treetune.corpus.rawtext import raw_text
 from treetune.models.pipeline import Pipeline
 from treetune.sample import generate
@@ -103,6 +104,15 @@ def test_json_has_a_sentence_a_line(model: Path, text: Path) -> None:
         "end": 7,
     }
     assert "lemma" not in first
+
+
+@pytest.mark.parametrize("suffix", ["json", "jsonl", "jsonl.gz"])
+def test_the_suffix_of_the_output_may_ask_for_json(model: Path, text: Path, tmp_path: Path, suffix: str) -> None:
+    out = tmp_path / f"out.{suffix}"
+    assert run("parse", model, text, "-o", out).code == 0
+    assert b"".join(read_chunks(out)).decode() == run("parse", model, text, "--format", "json").out
+    assert run("parse", model, text, "-o", out, "--format", "conllu").code == 0
+    assert b"".join(read_chunks(out)).decode() == run("parse", model, text).out
 
 
 def test_json_of_sentences_has_their_multiword_tokens(model: Path) -> None:

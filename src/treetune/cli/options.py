@@ -19,7 +19,7 @@ Name = Annotated[
     str | None,
     typer.Option(
         "--parser",
-        help="transition (the default), graph (first order) or graph2 (second order).",
+        help="transition (the default), backward (from the last word), graph (first order) or graph2 (second order).",
         rich_help_panel=PARSER,
     ),
 ]
@@ -98,7 +98,12 @@ TaggerFile = Annotated[
 ]
 Epochs = Annotated[int | None, typer.Option("--epochs", min=1, help="How often to go through TRAIN, 10.")]
 LearnerName = Annotated[
-    str | None, typer.Option("--learner", help="perceptron, mira or factored-mira.", rich_help_panel=LEARNER)
+    str | None,
+    typer.Option(
+        "--learner",
+        help="perceptron or mira; factored-mira for graph parsers, crf for taggers.",
+        rich_help_panel=LEARNER,
+    ),
 ]
 Update = Annotated[
     str | None,

@@ -23,6 +23,8 @@ from treetune.experiment.source import FLAGS
 from treetune.models.pipeline import Pipeline
 from treetune.storage import load
 
+_JSON_SUFFIXES = (".json", ".jsonl")
+
 
 def parse(
     first: Annotated[
@@ -42,7 +44,7 @@ def parse(
         str, typer.Option("--output", "-o", metavar="OUT", help="Where to write; - is stdout.")
     ] = STANDARD_STREAM,
     file_format: Annotated[
-        str | None, typer.Option("--format", help="conllu, conllx, json or tree; without it the suffix decides.")
+        str | None, typer.Option("--format", help="conllu, conllx, json or tree; without it the suffix of OUT decides.")
     ] = None,
     tokenized: Annotated[
         bool, typer.Option("--tokenized", help="IN has a sentence a line, tokens separated by spaces.")
@@ -198,7 +200,12 @@ def _ranked(sentence: Sentence, rank: int, score: float) -> Sentence:
 def _output_format(file_format: str | None, source: str, output: str, *, k_best: int | None) -> str:
     if file_format is not None and file_format not in FORMATTERS:
         raise unknown_name("file format", file_format, FORMATTERS)
-    name = file_format or format_of(source if output == STANDARD_STREAM else output)
+    name = file_format or _format_by_suffix(source if output == STANDARD_STREAM else output)
     if k_best is not None and name == "conllx":
         raise ConfigError("--k-best writes ranks as comments, and CoNLL-X has none; write CoNLL-U instead")
     return name
+
+
+def _format_by_suffix(path: str) -> str:
+    plain = path.removesuffix(".gz").removesuffix(".zst")
+    return "json" if plain.endswith(_JSON_SUFFIXES) else format_of(path)

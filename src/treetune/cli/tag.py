@@ -19,6 +19,7 @@ from treetune.corpus.spans import iob_tags, spans_of
 from treetune.corpus.tags import Tags, with_tags
 from treetune.corpus.treebank import IOB, READERS, format_of, is_iob, read_trees
 from treetune.errors import ConfigError, unknown_name
+from treetune.models.pipeline import Pipeline
 from treetune.storage import load
 
 if TYPE_CHECKING:
@@ -29,7 +30,9 @@ CONFIDENCE = "confidence"
 
 
 def tag(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A tagger or NER model made by 'treetune train'.")],
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="A tagger, NER model or pipeline made by 'treetune train', or en.")
+    ],
     source: Annotated[
         str, typer.Argument(metavar="IN", help="Sentences, CoNLL-U, CoNLL-X or IOB by suffix; - is stdin.")
     ],
@@ -76,9 +79,11 @@ def _load(path: str) -> Tagger:
     from treetune.models.sequence.tagger import Tagger
 
     found = load(path)
-    if not isinstance(found, Tagger):
+    # A pipeline of raw text has a tagger too, and `treetune tag` leaves its other parts alone.
+    tagger = found.taggers[0] if isinstance(found, Pipeline) and len(found.taggers) == 1 else found
+    if not isinstance(tagger, Tagger):
         raise ConfigError(f"{path} is a {found.kind} model, expected a tagger; use 'treetune parse' for parsers")
-    return found
+    return tagger
 
 
 def _read(source: str, file_format: str, *, lenient: bool, report: SkipReport) -> Iterator[Example]:
