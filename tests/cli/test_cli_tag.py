@@ -245,6 +245,8 @@ def test_data_that_do_not_fit_are_refused(folder: Path, monkeypatch: pytest.Monk
     assert done.err == ("error: train.iob2: expected a treebank, found an IOB file by its suffix, which has no trees\n")
     done = run("evaluate", "train.iob2", "train.iob2", "--by-length")
     assert done.err == "error: --by-length is not for entities; leave it out\n"
+    done = run("evaluate", "dev.conllu", "dev.conllu", "--entities")
+    assert (done.code, done.err) == (1, "error: dev.conllu: expected entities, ner=B-PER in MISC, found none\n")
 
 
 def test_extrinsic_losses_by_options_and_by_a_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,6 +34,11 @@ FAULTS = [
         word(1, "a", 0).replace("\t", "    ") + "\n",
         ":1: expected 10 columns separated by tabs, found 1; it seems that tabs were replaced by spaces",
     ),
+    ("Dogs bark.\n", ":1: expected 10 columns separated by tabs, found 1; it seems to be plain text"),
+    (
+        "In a text, a sentence may be as long as this one.\n",
+        ":1: expected 10 columns separated by tabs, found 1; it seems to be plain text",
+    ),
     ("1\n" + DOGS[2:].partition("\n")[0] + "\n", ":1: expected 10 columns separated by tabs, found 1"),
     # Eleven and nine columns that make twenty cells: the sum is right, the lines are not.
     (
@@ -200,7 +205,10 @@ def test_bytes_that_are_not_utf8_are_named(tmp_path: Path) -> None:
     path.write_bytes(DOGS.encode() + bad.encode().replace("é\t".encode(), b"\xe9\t") + FULL.encode())
     with pytest.raises(DataError) as caught:
         list(read_conllu(path))
-    assert str(caught.value) == f"{path}:5: expected UTF-8 text, found the byte 0xe9 as byte 3 of the line"
+    assert (
+        str(caught.value)
+        == f"{path}:5: expected UTF-8 text, found the byte 0xe9 as byte 3 of the line; convert it to UTF-8"
+    )
     report = SkipReport()
     assert len(list(read_conllu(path, strict=False, report=report))) == 2
     assert list(report.reasons) == ["bytes that are not UTF-8"]
@@ -209,7 +217,9 @@ def test_bytes_that_are_not_utf8_are_named(tmp_path: Path) -> None:
 def test_the_byte_is_counted_in_bytes(tmp_path: Path) -> None:
     path = tmp_path / "latin.conllu"
     path.write_bytes("# éé".encode() + b"\xff\n" + DOGS.encode())
-    with pytest.raises(DataError, match=r":1: expected UTF-8 text, found the byte 0xff as byte 7 of the line$"):
+    with pytest.raises(
+        DataError, match=r":1: expected UTF-8 text, found the byte 0xff as byte 7 of the line; convert it to UTF-8$"
+    ):
         list(read_conllu(path))
 
 

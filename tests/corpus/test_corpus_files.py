@@ -263,7 +263,10 @@ def test_lines_of_a_file(tmp_path: Path) -> None:
     path.write_bytes(b"one\nt\xe4o\n")
     with pytest.raises(DataError) as caught:
         list(read_lines(path))
-    assert str(caught.value) == f"{path}:2: expected UTF-8 text, found the byte 0xe4 as byte 2 of the line"
+    assert (
+        str(caught.value)
+        == f"{path}:2: expected UTF-8 text, found the byte 0xe4 as byte 2 of the line; convert it to UTF-8"
+    )
 
 
 def test_standard_output_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:

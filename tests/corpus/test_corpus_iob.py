@@ -111,7 +111,9 @@ def test_a_fault_is_named_or_skipped(text: str, message: str, tmp_path: Path) ->
 def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:
     path = tmp_path / "entities.iob2"
     path.write_bytes(b"a\xff\tO\n\n")
-    with pytest.raises(DataError, match=r":1: expected UTF-8 text, found the byte 0xff as byte 2 of the line$"):
+    with pytest.raises(
+        DataError, match=r":1: expected UTF-8 text, found the byte 0xff as byte 2 of the line; convert it to UTF-8$"
+    ):
         list(read_iob(path))
 
 

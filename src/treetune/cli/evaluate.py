@@ -258,6 +258,8 @@ def _entities(gold: str, paths: Sequence[str], *, by_label: bool) -> Side:
     expected = list(read_tagged(gold, (ENTITY_KEY,)))
     if not expected:
         raise DataError("expected at least one sentence, found none", path=display_name(gold))
+    if not any(any(example.gold.values[1:]) for example in expected):
+        raise DataError(f"expected entities, {ENTITY_KEY}=B-PER in MISC, found none", path=display_name(gold))
     scored: list[EntityScores] = []
     for path in paths:
         try:

@@ -90,8 +90,11 @@ def _width_faults(number: int, line: str) -> Iterator[SentenceError]:
         yield SentenceError(problem, kind="lines of white space", line=number)
     elif width != WIDTH:
         problem = f"expected {WIDTH} columns separated by tabs, found {width}"
-        if width < WIDTH <= len(line.split()):
+        words = line.split()
+        if width < WIDTH <= len(words) and words[0][0].isdigit():
             problem += "; it seems that tabs were replaced by spaces"
+        elif width == 1 < len(words):
+            problem += "; it seems to be plain text"
         yield SentenceError(problem, kind="a wrong number of columns", line=number)
 
 

@@ -216,7 +216,7 @@ def _decoded(line: bytes, path: str, number: int) -> str:
 
 def not_utf8(byte: int, offset: int) -> str:
     """Return the problem of a byte that is not UTF-8, `offset` bytes after the start of its line."""
-    return f"expected UTF-8 text, found the byte 0x{byte:02x} as byte {offset + 1} of the line"
+    return f"expected UTF-8 text, found the byte 0x{byte:02x} as byte {offset + 1} of the line; convert it to UTF-8"
 
 
 def _unusable(name: str, error: OSError, verb: str) -> DataError:
