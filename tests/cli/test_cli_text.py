@@ -264,7 +264,12 @@ def test_a_pipeline_is_trained(treebank: Path, tmp_path: Path) -> None:
     options = ("--task", "pipeline", "--jackknife", 2, "--epochs", 1, "--beam", 2, "--licence", "mine", "--seed", 3)
     result = run("train", treebank, *options, "--dev", treebank, "--model", out)
     assert (result.code, result.out) == (0, "")
-    for line in ("the tokenizer:", "the tagger, on parts of TRAIN:", "fold 2/2", "the parser, on all of TRAIN:"):
+    for line in (
+        "the tokenizer:",
+        "the tagger, on parts of TRAIN:",
+        "fold 2/2  tagged 60 of 60",
+        "the parser, on all of TRAIN:",
+    ):
         assert line in result.err
     assert "dev, from raw text  Tokens" in result.err
     shown = run("info", out).out

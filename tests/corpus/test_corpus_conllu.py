@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -34,6 +34,24 @@ def written(items: list[Example]) -> str:
     stream = io.StringIO()
     assert write_conllu(items, stream) == len(items)
     return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: Sentence.of("Dogs"),
+            "column FORM: expected a sequence of words, found a single string; split it into",
+        ),
+        (lambda: Sentence.of(["Dogs", "bark"], upos=["NOUN"]), "column UPOS: expected 2 values, one a word, found 1"),
+        (lambda: Tree.of([2, 0], ["nsubj"]), "expected 2 labels, one a head, found 1"),
+        (lambda: Tree.of([0], ["root", "dep"]), "expected 1 labels, one a head, found 2"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(DataError) as caught:
+        make()
+    assert str(caught.value).startswith(message)
 
 
 def test_every_column_arrives_where_it_belongs() -> None:

@@ -45,8 +45,13 @@ def follow_epochs(
     return kept if kept.best else replace(kept, epoch=kept.epochs)
 
 
-def follow_folds(reports: Iterable[FoldProgress], *, check: Check, total: int, quiet: bool) -> Sequence[Tree]:
-    """Jackknife, show how it goes on, and return the trees; `check` may object to any record of a training."""
+def follow_folds(
+    reports: Iterable[FoldProgress], *, check: Check, total: int, quiet: bool, done: str = "parsed"
+) -> Sequence[Tree]:
+    """Jackknife, show how it goes on, and return the trees; `check` may object to any record of a training.
+
+    `done` is what became of the sentences of a fold.
+    """
     trees: Sequence[Tree] = ()
     with progress_bar("jackknifing", total=total, quiet=quiet) as advance:
         seconds = 0.0
@@ -57,7 +62,7 @@ def follow_folds(reports: Iterable[FoldProgress], *, check: Check, total: int, q
                 moves.follow(report.training)
                 seconds += report.training.cpu_seconds if report.training.is_epoch_end else 0.0
                 continue
-            note(_fold_line(report, seconds), quiet=quiet)
+            note(_fold_line(report, seconds, done), quiet=quiet)
             seconds = 0.0
             trees = report.trees or ()
     return trees
@@ -130,6 +135,6 @@ def scores_line(scores: Measured) -> str:
     return "  ".join(f"{name} {percent(scores[name]):>6}" for name in scores.shown)
 
 
-def _fold_line(report: FoldProgress, seconds: float) -> str:
+def _fold_line(report: FoldProgress, seconds: float, done: str) -> str:
     fold = f"fold {report.fold:>{len(str(report.folds))}}/{report.folds}"
-    return f"{fold}  parsed {report.parsed:,} of {report.total:,} sentences  {seconds:,.1f} CPU-s"
+    return f"{fold}  {done} {report.parsed:,} of {report.total:,} sentences  {seconds:,.1f} CPU-s"

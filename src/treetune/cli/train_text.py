@@ -165,7 +165,7 @@ def _train_pipeline(
             note("the tagger, on parts of TRAIN:", quiet=quiet)
             total = len(treebank) * TAGGER_EPOCHS * (plan.folds - 1)
             folds = (r.fold for r in group if r.fold is not None)
-            follow_folds(folds, check=lambda step: None, total=total, quiet=quiet)
+            follow_folds(folds, check=lambda step: None, total=total, quiet=quiet, done="tagged")
         else:
             is_tagger = stage == "tagger"
             note(f"the {stage}, on all of TRAIN:", quiet=quiet)

@@ -97,11 +97,14 @@ class Tree:
 
     @classmethod
     def of(cls, heads: Iterable[int], labels: Iterable[str] | None = None) -> Tree:
-        """Make a tree from the heads and labels of the words, without the root."""
+        """Make a tree from the heads and labels of the words, without the root; DataError unless there are as many."""
         all_heads = (UNKNOWN_HEAD, *heads)
         if labels is None:
             return cls(all_heads, (UNKNOWN_LABEL,) * len(all_heads))
-        return cls(all_heads, (UNKNOWN_LABEL, *labels))
+        all_labels = (UNKNOWN_LABEL, *labels)
+        if len(all_labels) != len(all_heads):
+            raise DataError(f"expected {len(all_heads) - 1} labels, one a head, found {len(all_labels) - 1}")
+        return cls(all_heads, all_labels)
 
     @classmethod
     def unknown(cls, length: int) -> Tree:
