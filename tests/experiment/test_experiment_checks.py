@@ -183,6 +183,10 @@ def fault_inside(tmp_path: Path, text: str) -> str:
             f"{OBJECTIVE}loss = 'reordering'\n[model]\ntask = 'ner'\n",
             "q: the loss reordering is for parsers, and the model is a tagger",
         ),
+        (
+            f"{OBJECTIVE}loss = {{ name = 'program', command = 'no-such-program -x' }}\n",
+            "[objective.q]: loss program: expected a program that can be run, found 'no-such-program', which cannot",
+        ),
         (f"{OBJECTIVE}loss = 'program'\n", "[objective.q]: loss program needs the option 'command'"),
         (
             f"{OBJECTIVE}dev = 'd.conllu'\n",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -146,9 +147,16 @@ def _placed(loss: Mapping[str, Any], source: Source) -> dict[str, Any]:
             command = shlex.split(command)
     if isinstance(command, list):
         placed["command"] = [_placed_word(word, source) for word in command]
+        _check_program(placed["command"])
     if isinstance(parts, list):
         placed["parts"] = [_placed(part, source) if isinstance(part, Mapping) else part for part in parts]
     return placed
+
+
+def _check_program(command: Sequence[Any]) -> None:
+    """Raise ConfigError for a program that is not there: the loss would notice only after an epoch without it."""
+    if command and isinstance(command[0], str) and shutil.which(command[0]) is None:
+        raise ConfigError(f"loss program: expected a program that can be run, found {command[0]!r}, which cannot")
 
 
 def _placed_word(word: Any, source: Source) -> Any:
