@@ -196,6 +196,19 @@ def test_a_loss_that_fails_leaves_a_checkpoint(folder: Path, tmp_path: Path, mon
     )
 
 
+def test_a_damaged_checkpoint_is_not_recommended(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, checkpoint = tmp_path / "m", tmp_path / "m.checkpoint"
+    with monkeypatch.context() as patch:
+        stop_after(patch, 2, KeyboardInterrupt())
+        run("train", *arguments(folder, model, "-q"))
+    checkpoint.write_bytes(checkpoint.read_bytes()[:1000])
+    result = run("train", *arguments(folder, model, "--resume", "-q"))
+    assert (result.code, result.out) == (1, "")
+    assert result.err.startswith(f"error: cannot read the checkpoint {checkpoint}: ")
+    assert result.err.endswith("; remove it to start from the beginning\n")
+    assert result.err.count("\n") == 1
+
+
 def test_other_options_are_not_resumed(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = tmp_path / "m"
     with monkeypatch.context() as patch:

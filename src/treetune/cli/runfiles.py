@@ -38,6 +38,8 @@ def epoch_record(end: Progress) -> Record:
 class RunFiles:
     """Where a training writes, and what it has written: `records` has the end of each epoch, older ones too.
 
+    `came_further` tells whether one of them is of this run.
+
     The records are kept beside the checkpoint, so that a training that is resumed can report on all its epochs.
     """
 
@@ -46,6 +48,7 @@ class RunFiles:
     resume: bool
     log: str | None
     records: list[Record] = field(default_factory=list)
+    came_further: bool = False
 
     def check(self, *, start_from: str | None, plot: str | None, inputs: Iterable[str] = ()) -> None:
         """Refuse what cannot be written, or would replace what someone may want to keep, before any data is read.
@@ -103,6 +106,7 @@ class RunFiles:
         """Keep the end of an epoch."""
         record = epoch_record(end)
         self.records.append(record)
+        self.came_further = True
         for path in (None if self.checkpoint is None else self._kept, self.log):
             if path is not None:
                 with Path(path).open("a", encoding="utf-8") as out:

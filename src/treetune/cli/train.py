@@ -320,8 +320,8 @@ def _run(task: Task, files: RunFiles, *, quiet: bool) -> dict[str, Any]:
     except TreetuneError as error:
         files.end(done=False)
         how = files.how_to_go_on(task.experiment.train.epochs)
-        # With wrong options it would not go on.
-        if how and not isinstance(error, ConfigError):
+        # With wrong options, or from a checkpoint that did not lead any further, it would not go on.
+        if how and files.came_further and not isinstance(error, ConfigError):
             note(how)
         raise
     files.end(done=True)
