@@ -80,13 +80,11 @@ def test_it_is_called_after_its_loss() -> None:
         ({"loss": None, "near_misses": True}, "trees: only an objective with a loss has near misses"),
         (
             {"near_misses": True, "step": "whole"},
-            "python loss: near_misses needs a list and the smallest step, "
-            'found search="growing" and step="whole"',
+            'python loss: near_misses needs a list and the smallest step, found search="growing" and step="whole"',
         ),
         (
             {"near_misses": True, "search": "constrained", "loss": Root()},
-            "root loss: near_misses needs a list and the smallest step, "
-            'found search="constrained" and step="smallest"',
+            'root loss: near_misses needs a list and the smallest step, found search="constrained" and step="smallest"',
         ),
         ({"name": "mine", "k": 0}, "mine: k must be at least 1, found 0"),
         (
