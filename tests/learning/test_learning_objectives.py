@@ -282,6 +282,19 @@ def test_the_smallest_step_leads_by_the_difference_in_cost() -> None:
     assert y4 - y0 == pytest.approx(0.4)
 
 
+@pytest.mark.parametrize("near_misses", [True, False])
+def test_with_near_misses_all_that_costs_more_is_kept_below_by_as_much(near_misses: bool) -> None:
+    objective = Objective(wanted("y4", ["u"]), cost, k=10, search="list", near_misses=near_misses)
+    model = LinearModel(SPACE, {"y4": 0.01})
+    for _ in train(model, objectives=[objective], go_on=True, epochs=200, learner="mira"):
+        pass
+    best, *others = model.k_best(sentence("u"), 10)
+    assert best.output == output("y4")
+    costs = [cost(sentence("u"), other.output, output("y4")) for other in others]
+    kept = [best.score - other.score >= price - 1e-6 for other, price in zip(others, costs, strict=True)]
+    assert all(kept) is near_misses
+
+
 def test_settings_say_what_has_an_effect() -> None:
     named = Objective(
         wanted("y1"), Attachment(labelled=False), name="a", rate=0.5, search="list", k=3, step="whole", hide_words=0.25
