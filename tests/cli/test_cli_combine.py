@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from commandline import run
 
 import treetune
+from pipeline_samples import TEXT, small_pipeline
 from treetune import storage
 from treetune.corpus import write_conllu
 from treetune.models.judged import JudgedParser
+from treetune.models.pipeline import Pipeline
 from treetune.sample import generate
 
 
@@ -70,12 +73,39 @@ def test_faults(folder: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "m").exists()
 
 
+def test_of_pipelines_the_parsers_are_combined_and_the_main_one_stays_a_pipeline(folder: Path, tmp_path: Path) -> None:
+    whole = small_pipeline()
+    treetune.save(whole, tmp_path / "whole")
+    assert whole.parser is not None
+    treetune.save(whole.parser, tmp_path / "parser")
+    untagged = [replace(example, sentence=example.sentence.without("upos", "xpos")) for example in generate(15, seed=2)]
+    write_conllu(untagged, tmp_path / "untagged.conllu")
+
+    def combined(main: str, judge: str, dev: Path) -> list[str]:
+        result = run("combine", tmp_path / main, tmp_path / judge, "--model", tmp_path / "m", "--dev", dev)
+        assert result.code == 0
+        return [line for line in result.err.splitlines() if line.startswith("weight")]
+
+    tried = combined("whole", "parser", folder / "dev.conllu")
+    made = treetune.load(tmp_path / "m")
+    assert list(made.parts) == ["tokenizer", "tagger", "parser"]
+    assert isinstance(made.parser, JudgedParser)
+    # A parser that judges itself changes nothing.
+    assert made(TEXT) == whole(TEXT)
+    # The weight is chosen on the tags that the pipeline gives, whatever is in the file.
+    assert combined("whole", "parser", tmp_path / "untagged.conllu") == tried
+    assert combined("parser", "parser", tmp_path / "untagged.conllu") != tried
+    combined("parser", "whole", folder / "dev.conllu")
+    assert isinstance(treetune.load(tmp_path / "m"), JudgedParser)
+
+
 def test_only_parsers_are_combined(folder: Path, tmp_path: Path) -> None:
-    options = ("--task", "tag", "--epochs", 1, "-q")
-    assert run("train", folder / "train.conllu", "--model", tmp_path / "tags", *options).code == 0
-    for name, kind in (("en", "pipeline"), (tmp_path / "tags", "tagger")):
-        for parts in ((name, folder / "backward"), (folder / "transition", name)):
+    whole = small_pipeline()
+    treetune.save(whole.taggers[0], tmp_path / "tags")
+    treetune.save(Pipeline(whole.tokenizer, whole.taggers), tmp_path / "text")
+    for name, kind in (("tags", "tagger"), ("text", "pipeline without one")):
+        for parts in ((tmp_path / name, folder / "backward"), (folder / "transition", tmp_path / name)):
             result = run("combine", *parts, "--model", tmp_path / "m")
             assert (result.code, result.out) == (2, "")
-            assert result.err.startswith(f"error: {name} is a {kind} model, expected a parser; of a pipeline save the")
+            assert result.err == f"error: {tmp_path / name}: expected a model with a parser, found a {kind}\n"
     assert not (tmp_path / "m").exists()

@@ -354,12 +354,6 @@ def test_something_must_be_learned_from(folder: Path, tmp_path: Path) -> None:
             "the model was trained by the learner mira, whose weights are of another size",
         ),
         (("--start-from", "{tmp}/none"), 1, "cannot read the model {tmp}/none: there is no such file"),
-        (
-            ("--start-from", "en"),
-            2,
-            "--start-from: expected a parser or a tagger, found the pipeline en; of a pipeline save the part alone, in "
-            "Python: treetune.save(treetune.load(MODEL).parser, OUT)",
-        ),
         (("--model", "{old}"), 2, "--model would replace {old}, from which the training starts; give another name"),
     ],
 )

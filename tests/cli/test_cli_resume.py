@@ -8,19 +8,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from commandline import Result, run
+from commandline import Result, run, stop_after
 
 from stub_parser import StubParser, stub_model_fixture
 from treetune.cli import training
 from treetune.corpus.sentence import UNKNOWN_HEAD, Example, Tree
 from treetune.corpus.treebank import write_trees
 from treetune.errors import LossError
-from treetune.experiment.task import Task
 from treetune.learning.progress import Progress
 from treetune.sample import QUESTIONS, treebank
 
@@ -52,20 +50,6 @@ def arguments(folder: Path, model: Path, *options: object) -> list[object]:
         *(folder / "train.conllu", "--dev", folder / "dev.conllu", "--also", f"root:{folder / 'questions.conllu'}"),
         *("--beam", 4, "--epochs", EPOCHS, "--model", model, *options),
     ]
-
-
-def stop_after(monkeypatch: pytest.MonkeyPatch, epochs: int, error: BaseException) -> None:
-    """Let the next training end with `error` after some epochs."""
-    original: Callable[..., Iterator[Progress]] = Task.train
-
-    def train(self: Task, **options: Any) -> Iterator[Progress]:
-        for step in original(self, **options):
-            # The last report is before the end of the epoch, when its checkpoint is not written yet.
-            if step.epoch > epochs and not step.resumed:
-                raise error
-            yield step
-
-    monkeypatch.setattr(Task, "train", train)
 
 
 def names(folder: Path) -> list[str]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from cli_samples import PLAIN, column
-from commandline import run
+from commandline import run, stop_after
 
 import treetune
 from pipeline_samples import TEXT, small_pipeline
@@ -15,8 +16,10 @@ from treetune import storage
 from treetune.corpus.conllu import format_conllu, read_conllu, write_conllu
 from treetune.corpus.files import read_chunks
 from treetune.corpus.rawtext import raw_text
+from treetune.corpus.sentence import UNKNOWN_HEAD, Example, Tree
 from treetune.models.pipeline import Pipeline
-from treetune.sample import generate
+from treetune.sample import QUESTIONS, generate
+from treetune.sample import treebank as samples
 
 
 @pytest.fixture
@@ -289,6 +292,105 @@ def test_a_parser_gets_a_tagger_of_its_own(treebank: Path, tmp_path: Path) -> No
     assert run("train", treebank, "--jackknife", 2, "--epochs", 1, "--beam", 2, "--model", out).code == 0
     assert list(treetune.load(out).parts) == ["tagger", "parser"]
     assert column(run("parse", out, treebank).out, 6)
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> Path:
+    """Questions of which only the main verb is known, without tags."""
+    found = samples(train=30, dev=0, test=0, seed=1, kinds=QUESTIONS).train
+    heads = [[0 if head == 0 else UNKNOWN_HEAD for head in example.gold.heads[1:]] for example in found]
+    sentences = [example.sentence.without("upos", "xpos", "feats") for example in found]
+    write_conllu(map(Example, sentences, map(Tree.of, heads)), tmp_path / "questions.conllu")
+    return tmp_path / "questions.conllu"
+
+
+def test_the_parser_of_a_pipeline_goes_on_and_stays_in_it(
+    model: Path, text: Path, questions: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "q.treetune"
+    result = run("train", "--start-from", model, "--also", f"root:{questions}", "--epochs", 2, "--model", out)
+    assert (result.code, result.out) == (0, "")
+    assert result.err.startswith(f"going on with the parser of {model}; the words of all data get the tags of its tagg")
+    old, new = small_pipeline(), treetune.load(out)
+    assert list(new.parts) == ["tokenizer", "tagger", "parser"]
+    parsed = run("parse", out, "--text", text).out
+    assert [column(parsed, number) for number in (1, 3, 4)] == [column(expected(), number) for number in (1, 3, 4)]
+    sentences = [example.sentence for example in read_conllu(questions, partial=True)]
+    gold = [example.gold.heads.index(0) for example in read_conllu(questions, partial=True)]
+
+    def right(pipeline: Pipeline) -> int:
+        roots = [example.gold.heads.index(0) for example in pipeline.parse(sentences)]
+        return sum(root == place for root, place in zip(roots, gold, strict=True))
+
+    assert right(new) > right(old)
+    # The parser has learned from the tags of the pipeline: with those in the file nothing else comes out.
+    tagged = tmp_path / "tagged" / "questions.conllu"
+    tagged.parent.mkdir()
+    known = [example.gold for example in read_conllu(questions, partial=True)]
+    write_conllu(map(Example, old.tag(sentences), known), tagged)
+    options = ("--also", f"root:{tagged}", "--epochs", 2, "--quiet")
+    assert run("train", "--start-from", model, *options, "--model", tmp_path / "again").err == ""
+    assert treetune.load(tmp_path / "again")(TEXT) == new(TEXT)
+
+
+def test_a_pipeline_that_goes_on_is_resumed(
+    model: Path, questions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ("train", "--start-from", model, "--also", f"root:{questions}", "--epochs", 3, "-q", "--model")
+    assert run(*arguments, tmp_path / "whole").code == 0
+    with monkeypatch.context() as patch:
+        stop_after(patch, 1, KeyboardInterrupt())
+        assert run(*arguments, tmp_path / "m").code == 130
+    assert run(*arguments, tmp_path / "m", "--resume").code == 0
+    assert (tmp_path / "m").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+@pytest.mark.usefixtures("_embedded")
+def test_the_model_in_the_package_is_gone_on_from_and_tags(
+    treebank: Path, questions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    out = tmp_path / "q.treetune"
+    assert run("train", "--start-from", "en", "--also", f"root:{questions}", "--epochs", 1, "--model", out).code == 0
+    noted = storage.inspect(out).info
+    assert noted["training"]["start_from"]["name"] == "en.treetune"
+    # Under its name, which an experiment in any folder knows.
+    (tmp_path / "again.toml").write_text(run("info", out, "--experiment").out)
+    assert 'start_from = "en"' in (tmp_path / "again.toml").read_text()
+    assert run("train", tmp_path / "again.toml", "--model", tmp_path / "again").code == 0
+    assert (tmp_path / "again").read_bytes() == out.read_bytes()
+    untagged = tmp_path / "untagged.conllu"
+    examples = list(read_conllu(treebank))
+    write_conllu((replace(one, sentence=one.sentence.without("upos", "xpos")) for one in examples), untagged)
+    options = ("--tagger", "en", "--epochs", 1, "--beam", 1, "--model", tmp_path / "p")
+    assert run("train", untagged, *options).code == 0
+    assert storage.inspect(tmp_path / "p").info["experiment"]["train"]["tagger"] == "en"
+    assert "VERB" in treetune.load(tmp_path / "p").grammar.encoder.values["u"]
+
+
+def test_what_of_a_pipeline_cannot_go_on(model: Path, questions: Path, tmp_path: Path) -> None:
+    whole = small_pipeline()
+    assert whole.tokenizer is not None
+    treetune.save(whole.tokenizer, tmp_path / "tok")
+    treetune.save(Pipeline(whole.tokenizer, whole.taggers), tmp_path / "text")
+    learned = ("--also", f"root:{questions}", "--model", tmp_path / "m")
+    for name, found in (
+        ("tok", f"tokenizer {tmp_path / 'tok'}"),
+        ("text", f"pipeline {tmp_path / 'text'} without one"),
+    ):
+        result = run("train", "--start-from", tmp_path / name, *learned)
+        assert (result.code, result.err) == (
+            2,
+            f"error: --start-from: expected a parser, or a tagger, found the {found}\n",
+        )
+    result = run("train", "--start-from", model, "--tagger", model, *learned)
+    assert (result.code, result.err) == (
+        2,
+        f"error: --tagger: {model} is a pipeline that tags all words itself; leave it out\n",
+    )
+    result = run("train", "--start-from", model, "--model", model, *learned[:2])
+    assert (result.code, "from which the training starts" in result.err) == (2, True)
+    assert not (tmp_path / "m").exists()
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pipeline_samples import small_pipeline
 from treetune import storage
 from treetune.cli import main
 from treetune.corpus.orders import Ordered, WordOrder, write_orders
@@ -17,6 +18,7 @@ from treetune.errors import ConfigError, DataError
 from treetune.experiment import Experiment, Task
 from treetune.experiment.source import Source
 from treetune.learning.objectives import sentence_and_reference
+from treetune.models.pipeline import Pipeline
 from treetune.reorder import Reorderer, format_rules, load_rules
 from treetune.sample import QUESTIONS, treebank
 
@@ -88,6 +90,15 @@ def test_the_options_of_the_loss_reach_it(data: Path) -> None:
         chains = [(one, Tree.of(range(len(one)), ["aux"] * len(one)), order) for one, order in pairs]
         found.append([objective.cost(*chain) for chain in chains])
     assert found[0] != found[1] != found[2]
+
+
+def test_words_with_orders_get_the_tags_of_a_tagger_too(data: Path, tmp_path: Path) -> None:
+    storage.save(Pipeline(taggers=small_pipeline().taggers), tmp_path / "tags")
+    content = tables()
+    content["train"]["tagger"] = str(tmp_path / "tags")
+    found, given = (prepared(data, one).objectives[0].data for one in (content, tables()))
+    sentences = [sentence_and_reference(item)[0] for item in given]
+    assert [sentence_and_reference(item)[0] for item in found] == small_pipeline().tag(sentences) != sentences
 
 
 def test_what_is_wrong_is_said_before_training(data: Path, tmp_path: Path) -> None:

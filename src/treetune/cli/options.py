@@ -92,7 +92,7 @@ TaggerFile = Annotated[
     typer.Option(
         "--tagger",
         metavar="MODEL",
-        help="A tagger that tags all words before they are learned from.",
+        help="A tagger, or a pipeline with one, that tags all words before they are learned from.",
         rich_help_panel=PARSER,
     ),
 ]

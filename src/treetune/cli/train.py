@@ -49,7 +49,10 @@ def train(
     start_from: Annotated[
         str | None,
         typer.Option(
-            "--start-from", metavar="MODEL", help="A trained model to go on from.", rich_help_panel=options.OBJECTIVES
+            "--start-from",
+            metavar="MODEL",
+            help="A trained model to go on from; of a pipeline the parser goes on.",
+            rich_help_panel=options.OBJECTIVES,
         ),
     ] = None,
     changes: Annotated[
@@ -296,13 +299,13 @@ def _run_files(
     if checkpoint is None and not (no_checkpoint or is_guided):
         checkpoint = model + CHECKPOINT_SUFFIX
     files = RunFiles(model, checkpoint, resume, log)
-    start, placed = experiment.recipe.start_from, experiment.source.placed
-    inputs = [placed(path) for path in experiment.paths()]
+    start, source = experiment.recipe.start_from, experiment.source
+    inputs = [source.placed(path) for path in experiment.paths()]
     if (features := experiment.recipe.options.get("features", "")).endswith(".txt"):
-        inputs.append(placed(features))
-    if experiment.source.name:
-        inputs.append(experiment.source.name)
-    files.check(start_from=None if start is None else placed(start), plot=plot, inputs=inputs)
+        inputs.append(source.placed(features))
+    if source.name:
+        inputs.append(source.name)
+    files.check(start_from=None if start is None else source.model(start), plot=plot, inputs=inputs)
     if plot is not None:
         check_plot(plot)
     return files
@@ -312,7 +315,7 @@ def _run(task: Task, files: RunFiles, *, quiet: bool) -> dict[str, Any]:
     """Train, write the model and return what it notes; what is left of a training that does not end can go on."""
     try:
         info = task.info(Job(task, files, quiet).run())
-        save(task.model, files.model, info)
+        save(task.stored, files.model, info)
     except KeyboardInterrupt:
         files.end(done=False)
         how = files.how_to_go_on(task.experiment.train.epochs)

@@ -109,8 +109,7 @@ def train_text(plan: TextPlan, *, quiet: bool, json: bool) -> None:
         info["scores"] = scores
     if plan.licence is not None:
         info["licence"] = plan.licence
-    parts = pipeline.parts
-    save(pipeline if len(parts) > 1 else next(iter(parts.values())), plan.model, info)
+    save(pipeline.simplest, plan.model, info)
     note(f"wrote {plan.model}, {Path(plan.model).stat().st_size / 1e6:.1f} MB", quiet=quiet)
     if json:
         write_json({"model": plan.model, "info": info})

@@ -152,7 +152,9 @@ class Experiment:
     def paths(self) -> Iterator[str]:
         """Yield the paths of all files to read, as they were written."""
         train = self.train
-        yield from (path for path in (train.treebank, train.dev, train.dev_guide, train.tagger) if path is not None)
+        yield from (path for path in (train.treebank, train.dev, train.dev_guide) if path is not None)
+        if train.tagger is not None and not self.source.is_embedded(train.tagger):
+            yield train.tagger
         if (clusters := self.recipe.options.get("clusters")) is not None:
             yield clusters
         if self.guide.train is not None and self.train.guide is not None:
@@ -185,8 +187,12 @@ class Experiment:
         if str(tables["model"].get("features", "")).endswith(".txt"):
             places.append((tables["model"], "features"))
         places += [(table, key) for table in tables.get("objective", []) for key in ("data", "dev")]
-        places = [(table, key) for table, key in places if key in table]
+        places = [(table, key) for table, key in places if key in table and not self._is_name(table, key)]
         stored = self.source.stored(table[key] for table, key in places)
         for table, key in places:
             table[key] = stored[table[key]]
         return tables
+
+    def _is_name(self, table: Mapping[str, Any], key: str) -> bool:
+        """Whether a key that may have a path has the name of a model in the package."""
+        return key in ("start_from", "tagger") and self.source.is_embedded(table[key])

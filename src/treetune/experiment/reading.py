@@ -17,11 +17,11 @@ from treetune.errors import ConfigError, DataError
 from treetune.experiment.experiment import Experiment
 from treetune.experiment.files import Say, described, projective, read_data
 from treetune.experiment.objectives import Plan
+from treetune.models.pipeline import Pipeline
 from treetune.storage import load
 
 if TYPE_CHECKING:
     from treetune.learning.objectives import Item, Objective
-    from treetune.models.sequence.tagger import Tagger
 
 # The key of MISC in which treebanks have entities.
 ENTITIES = "ner"
@@ -33,12 +33,12 @@ Gold = TypeVar("Gold", Example, Tagged)
 class Reader(ABC):
     """Reads files by the rules of one experiment, and notes what they were.
 
-    With a `tagger` the words of all sentences get its tags, in the place of those they had.
+    With `taggers` the words of all sentences get the tags of this pipeline, in the place of those they had.
     """
 
     experiment: Experiment
     say: Say
-    tagger: Tagger | None = None
+    taggers: Pipeline | None = None
     noted: dict[str, Any] = field(default_factory=dict)
     objective_files: dict[str, dict[str, Any]] = field(default_factory=dict)
 
@@ -63,11 +63,12 @@ class Reader(ABC):
         return plan.objective(self._learned(data, plan.data) if plan.is_intrinsic else data, dev)
 
     def _orders(self, path: str) -> list[Item]:
-        """Read sentences, tagged as the file has them, with the orders of their words."""
-        found: list[Item] = [(item.sentence, item.order) for item in read_orders(path)]
+        """Read sentences with the orders of their words."""
+        found = list(read_orders(path))
         if not found:
             raise DataError("expected at least one sentence, found none", path=path)
-        return found
+        sentences = self._tagged([item.sentence for item in found])
+        return [(sentence, item.order) for sentence, item in zip(sentences, found, strict=True)]
 
     @abstractmethod
     def _items(self, plan: Plan, path: str) -> Sequence[Any]:
@@ -77,10 +78,11 @@ class Reader(ABC):
         return items
 
     def _tag(self, examples: list[Gold]) -> list[Gold]:
-        if self.tagger is None:
-            return examples
-        sentences = self.tagger.annotate([example.sentence for example in examples])
+        sentences = self._tagged([example.sentence for example in examples])
         return [replace(example, sentence=sentence) for example, sentence in zip(examples, sentences, strict=True)]
+
+    def _tagged(self, sentences: list[Sentence]) -> list[Sentence]:
+        return sentences if self.taggers is None else self.taggers.tag(sentences)
 
 
 def _sentence_of(item: Any) -> Sentence:
@@ -172,22 +174,30 @@ class TagReader(Reader):
         return self._tag(read)
 
 
-def make_reader(experiment: Experiment, say: Say) -> Reader:
-    """Return the reader for the model of an experiment."""
+def make_reader(experiment: Experiment, pipeline: Pipeline | None, say: Say) -> Reader:
+    """Return the reader for the model of an experiment, which may be the parser of a pipeline."""
     kind = TagReader if experiment.recipe.is_tagger else TreeReader
-    return kind(experiment, say, _load_tagger(experiment))
+    if pipeline is None or not pipeline.taggers:
+        return kind(experiment, say, _load_taggers(experiment))
+    start = experiment.recipe.start_from
+    if experiment.train.tagger is not None:
+        key = experiment.source.key("train", "tagger")
+        raise ConfigError(f"{key}: {start} is a pipeline that tags all words itself; leave it out")
+    # As the parser will see them when the pipeline is used.
+    say(f"going on with the parser of {start}; the words of all data get the tags of its tagger")
+    return kind(experiment, say, pipeline)
 
 
-def _load_tagger(experiment: Experiment) -> Tagger | None:
+def _load_taggers(experiment: Experiment) -> Pipeline | None:
     path = experiment.train.tagger
     if path is None:
         return None
-    from treetune.models.sequence.tagger import Tagger
-
-    found = load(experiment.source.placed(path))
+    found = load(experiment.source.model(path))
+    taggers = Pipeline.of(found)
     key = experiment.source.key("train", "tagger")
-    if not isinstance(found, Tagger):
+    if not taggers.taggers:
         raise ConfigError(f"{key}: expected a tagger, found a {found.kind} model")
-    if set(found.columns) & set(experiment.recipe.columns):
-        raise ConfigError(f"{key}: the tagger gives {', '.join(found.columns)}, which is to be learned here")
-    return found
+    columns = [name for tagger in taggers.taggers for name in tagger.columns]
+    if set(columns) & set(experiment.recipe.columns):
+        raise ConfigError(f"{key}: the tagger gives {', '.join(columns)}, which is to be learned here")
+    return taggers

@@ -11,6 +11,7 @@ from treetune.errors import ConfigError, unknown_name
 from treetune.evaluate.judges import TREES, Judge
 from treetune.experiment.keys import LEARNER_HINTS, checked, hints_of
 from treetune.experiment.source import Source
+from treetune.models.pipeline import Pipeline
 from treetune.storage import load
 
 if TYPE_CHECKING:
@@ -39,8 +40,9 @@ class Recipe:
     """Which parser or tagger to make, with the options given for it and for its learner.
 
     `parser` is the name of a parser, or the task of a tagger. With `start_from`, a model file, it is that model,
-    trained as it is; only options of its search can be given. `parser` is then its kind, and `is_guided` says whether
-    it looks at guides; a new parser does if it is given some. `judge` says by what its outputs are scored.
+    trained as it is; only options of its search can be given. Of a pipeline the parser goes on. `parser` is then its
+    kind, and `is_guided` says whether it looks at guides; a new parser does if it is given some. `judge` says by what
+    its outputs are scored.
     """
 
     source: Source
@@ -89,10 +91,12 @@ class Recipe:
                     f"leave {f'--{name}' if source.flags else name} out"
                 )
         start = own["start_from"]
-        trained = load(source.placed(start))
-        if trained.kind in _NOT_TRAINED_AS_ONE:
+        found = load(source.model(start))
+        trained = _learning_part(found)
+        if trained is None:
             key = source.key("model", "start_from")
-            raise ConfigError(f"{key}: expected a parser or a tagger, found the {trained.kind} {start}; {_PART_FIRST}")
+            without = " without one" if isinstance(found, Pipeline) else ""
+            raise ConfigError(f"{key}: expected a parser, or a tagger, found the {found.kind} {start}{without}")
         check_kind((("model", options), ("learner", learning)), trained.kind, name=trained.kind, source=source)
         hints = _search_hints(trained, options)
         options = checked(options, hints, table="model", source=source)
@@ -110,7 +114,8 @@ class Recipe:
     def make(self) -> Model[Any]:
         """Return an untrained model, or the trained one to go on with."""
         if self.start_from is not None:
-            trained: Model[Any] = load(self.source.placed(self.start_from))
+            trained = _learning_part(load(self.source.model(self.start_from)))
+            assert trained is not None
             return trained.with_options(**self.options)
         options = dict(self.options)
         if options.get("features", "").endswith(".txt"):
@@ -118,6 +123,11 @@ class Recipe:
         if "clusters" in options:
             options["clusters"] = self.source.placed(options["clusters"])
         return make_model(self.parser, **options)
+
+    def pipeline(self) -> Pipeline | None:
+        """Return the pipeline whose parser goes on, with the parts that stay as they are; None if there are none."""
+        found = None if self.start_from is None else load(self.source.model(self.start_from))
+        return found if isinstance(found, Pipeline) else None
 
     def check_used(self, step: Progress) -> None:
         """Raise ConfigError for an option that the learner of this step has no use for."""
@@ -147,11 +157,15 @@ class Recipe:
         return {**start, **{key: list(v) if isinstance(v, tuple) else v for key, v in found.items()}}
 
 
-# What has parts that learn each by itself, or no learner that goes on; and what to do with it.
-_NOT_TRAINED_AS_ONE = ("pipeline", "tokenizer")
-_PART_FIRST = "of a pipeline save the part alone, in Python: treetune.save(treetune.load(MODEL).parser, OUT)"
-
 _OWN = {"parser": str, "start_from": str, "task": str}
+# What has no learner that goes on.
+_NOT_GOING_ON = "tokenizer"
+
+
+def _learning_part(found: Any) -> Model[Any] | None:
+    """Return the part of a stored model that goes on learning: all of it, or the parser of a pipeline."""
+    part: Model[Any] | None = found.parser if isinstance(found, Pipeline) else found
+    return None if part is None or part.kind == _NOT_GOING_ON else part
 
 
 def _chosen(own: Mapping[str, Any], source: Source) -> tuple[str, str]:

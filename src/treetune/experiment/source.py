@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from treetune.errors import ConfigError
+from treetune.storage import find_model
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,14 @@ class Source:
     def placed(self, path: str) -> str:
         """Return the path as this process must call it."""
         return path if self.folder == Path() else str(self.folder / path)
+
+    def is_embedded(self, name: str) -> bool:
+        """Whether a model is meant that is in the package: there is no file of this name."""
+        return find_model(name) != name and not Path(self.placed(name)).exists()
+
+    def model(self, name: str) -> str:
+        """Return the path of a model, a file or one in the package, as this process must call it."""
+        return str(find_model(name)) if self.is_embedded(name) else self.placed(name)
 
     def stored(self, paths: Iterable[str]) -> dict[str, str]:
         """Return what a model notes for each path.

@@ -15,19 +15,21 @@ from treetune.experiment.files import Say, check_readable, fingerprint, silent
 from treetune.experiment.keys import LEARNER_HINTS
 from treetune.experiment.reading import make_reader
 from treetune.experiment.stored import to_json
+from treetune.models.pipeline import Pipeline
 
 if TYPE_CHECKING:
     from treetune.learning.objectives import Objective
     from treetune.learning.progress import Progress
     from treetune.learning.stacking import StackProgress
-    from treetune.models.base import Model
+    from treetune.models.base import Model, Storable
 
 
 @dataclass(slots=True)
 class Task:
     """An experiment whose data has been read; `model` is trained by `train` or `train_guided`.
 
-    `noted` is what a model notes about its files, `objective_files` the same for each objective.
+    `pipeline` is what the model was the parser of, if it goes on from a pipeline. `noted` is what a model notes about
+    its files, `objective_files` the same for each objective.
     """
 
     experiment: Experiment
@@ -35,6 +37,7 @@ class Task:
     treebank: list[Any]
     dev: list[Any]
     objectives: list[Objective]
+    pipeline: Pipeline | None = None
     noted: dict[str, Any] = field(default_factory=dict)
     objective_files: dict[str, dict[str, Any]] = field(default_factory=dict)
 
@@ -44,16 +47,23 @@ class Task:
         train, source, guide = experiment.train, experiment.source, experiment.guide
         for path in experiment.paths():
             check_readable(source.placed(path))
-        reader = make_reader(experiment, say)
+        pipeline = experiment.recipe.pipeline()
+        reader = make_reader(experiment, pipeline, say)
         treebank = [] if train.treebank is None else reader.trees("train", source.placed(train.treebank), guide.train)
         dev = [] if train.dev is None else reader.dev(source.placed(train.dev), guide.dev)
         objectives = [reader.objective(plan) for plan in experiment.objectives]
         recipe = experiment.recipe
         named = {"start_from": recipe.start_from, "clusters": recipe.options.get("clusters"), "tagger": train.tagger}
-        reader.noted |= {name: fingerprint(source.placed(path)) for name, path in named.items() if path is not None}
+        reader.noted |= {name: fingerprint(source.model(path)) for name, path in named.items() if path is not None}
         return cls(
-            experiment, recipe.make(), list(treebank), list(dev), objectives, reader.noted, reader.objective_files
-        )
+            experiment, recipe.make(), list(treebank), list(dev), objectives, pipeline,
+            noted=reader.noted, objective_files=reader.objective_files,
+        )  # fmt: skip
+
+    @property
+    def stored(self) -> Storable:
+        """What a model file is to hold: the model, or the pipeline it came from with this model as its parser."""
+        return self.model if self.pipeline is None else self.pipeline.with_parser(self.model)
 
     def train(self, *, checkpoint: str | Path | None = None, resume: bool = False) -> Iterator[Progress]:
         """Train `model` and yield progress, as `treetune.train` does."""

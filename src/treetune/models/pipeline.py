@@ -90,6 +90,12 @@ class Pipeline:
         return {name: part for name, part in named.items() if part is not None}
 
     @property
+    def simplest(self) -> Storable:
+        """What a model file is to hold: the pipeline, or its part if there is only one."""
+        parts = list(self.parts.values())
+        return self if len(parts) > 1 else parts[0]
+
+    @property
     def is_trained(self) -> bool:
         """Whether all parts can be used."""
         return all(part.is_trained for part in self.parts.values())
@@ -98,7 +104,10 @@ class Pipeline:
         """Return a pipeline with the same weights whose parser searches otherwise."""
         if options and self.parser is None:
             raise ConfigError(f"this model has no parser, and no use for {', '.join(sorted(options))}")
-        parser = None if self.parser is None else self.parser.with_options(**options)
+        return self if self.parser is None else self.with_parser(self.parser.with_options(**options))
+
+    def with_parser(self, parser: Parser) -> Pipeline:
+        """Return a pipeline with the same tokenizer and taggers, and this parser."""
         return Pipeline(self.tokenizer, self.taggers, parser)
 
     def __call__(self, text: str, *, threads: int = 1, ranges: bool = False) -> list[Example]:
