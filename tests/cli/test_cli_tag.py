@@ -218,6 +218,18 @@ def test_what_cannot_be_written_is_refused(
             ("--task", "tag", "--tagger", "tags.treetune"),
             "--tagger: the tagger gives upos, xpos, which is to be learned here",
         ),
+        (
+            ("--tagger", "ner.treetune"),
+            "--tagger: the tagger gives ner, at which the parser does not look; leave it out",
+        ),
+        (
+            ("--tagger", "tags.treetune", "--inputs", "feats"),
+            "--tagger: the tagger gives upos, xpos, at which the parser does not look; leave it out",
+        ),
+        (
+            ("--task", "tag", "--column", "feats", "--tagger", "tags.treetune"),
+            "--tagger: the tagger gives upos, xpos, at which the model does not look; leave it out",
+        ),
         (("--column", "upos"), "unknown key 'columns'"),
         (("--clusters", "none.txt"), "no template of the feature set 'default' looks at the word clusters of none.txt"),
         (("--features", "clusters"), "the feature set 'clusters' looks at word clusters; name their file"),

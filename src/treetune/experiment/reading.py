@@ -198,6 +198,12 @@ def _load_taggers(experiment: Experiment) -> Pipeline | None:
     if not taggers.taggers:
         raise ConfigError(f"{key}: expected a tagger, found a {found.kind} model")
     columns = [name for tagger in taggers.taggers for name in tagger.columns]
-    if set(columns) & set(experiment.recipe.columns):
+    recipe = experiment.recipe
+    if set(columns) & set(recipe.columns):
         raise ConfigError(f"{key}: the tagger gives {', '.join(columns)}, which is to be learned here")
+    if not set(columns) & set(recipe.inputs):
+        raise ConfigError(
+            f"{key}: the tagger gives {', '.join(columns)}, at which the {'model' if recipe.is_tagger else 'parser'} "
+            "does not look; leave it out"
+        )
     return taggers

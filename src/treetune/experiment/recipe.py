@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from treetune.build import TAGGER, TASKS, fixed_options, make_model, parser_kind
+from treetune.corpus.tags import TAG_COLUMNS
 from treetune.errors import ConfigError, unknown_name
 from treetune.evaluate.judges import TREES, Judge
 from treetune.experiment.keys import LEARNER_HINTS, checked, hints_of
@@ -54,6 +55,8 @@ class Recipe:
     judge: Judge = TREES
     columns: tuple[str, ...] = ()
     """What a tagger gives; a parser gives no columns."""
+    inputs: tuple[str, ...] = TAG_COLUMNS
+    """The columns of tags that the model may look at."""
 
     @property
     def is_tagger(self) -> bool:
@@ -78,7 +81,7 @@ class Recipe:
             made = recipe.make()
         with source.within("learner"):
             made.check_learning(**recipe.learning)
-        return replace(recipe, judge=made.judge, columns=_columns(made), is_guided=kind != TAGGER)
+        return replace(recipe, judge=made.judge, columns=_columns(made), inputs=_inputs(made), is_guided=kind != TAGGER)
 
     @classmethod
     def _going_on(
@@ -103,6 +106,7 @@ class Recipe:
         recipe = cls(
             source, trained.kind, options, learning,
             start_from=start, is_guided=trained.is_guided, judge=trained.judge, columns=_columns(trained),
+            inputs=_inputs(trained),
         )  # fmt: skip
         with source.within("model"):
             recipe.make()
@@ -185,6 +189,11 @@ def _chosen(own: Mapping[str, Any], source: Source) -> tuple[str, str]:
 def _columns(model: Model[Any]) -> tuple[str, ...]:
     columns: tuple[str, ...] = getattr(model, "columns", ())
     return columns
+
+
+def _inputs(model: Model[Any]) -> tuple[str, ...]:
+    inputs: tuple[str, ...] = getattr(getattr(model, "config", None), "inputs", TAG_COLUMNS)
+    return inputs
 
 
 def _option_hints(name: str, options: Iterable[str]) -> dict[str, Any]:
