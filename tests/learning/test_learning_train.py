@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -191,6 +192,13 @@ def test_wrong_options_are_refused_at_once(options: dict[str, Any], problem: str
 def test_what_is_no_treebank_is_refused_at_once() -> None:
     with pytest.raises(ConfigError, match=r"^expected a treebank or an objective to learn from, found neither$"):
         train(TransitionParser(), [])
+    for options in ({"treebank": "train.conllu"}, {"treebank": sample().train, "dev": Path("train.conllu")}):
+        with pytest.raises(ConfigError) as caught:
+            train(TransitionParser(), **options)
+        assert str(caught.value) == (
+            f"{list(options)[-1]}: expected examples, found the path 'train.conllu'; read them first: "
+            "list(treetune.read_trees('train.conllu'))"
+        )
     with pytest.raises(DataError, match=r"^the treebank has no words; expected at least one sentence with a tree$"):
         train(TransitionParser(), [Example(Sentence.of([]), Tree.unknown(0))])
     partial = replace(sample().train[0], gold=Tree.unknown(len(sample().train[0].sentence)))

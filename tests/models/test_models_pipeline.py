@@ -144,6 +144,17 @@ def test_options_go_to_the_parser() -> None:
 def test_faults_are_said() -> None:
     with pytest.raises(ConfigError, match=r"^expected a tokenizer, a tagger or a parser to make a pipeline of"):
         Pipeline()
+    whole = small_pipeline()
+    for parts, wanted, found in (
+        ({"parser": whole.taggers[0]}, "parser", "tagger"),
+        ({"tokenizer": whole.parser}, "tokenizer", "parser"),
+        ({"taggers": [whole.taggers[0], whole]}, "tagger", "pipeline"),
+        ({"parser": "en.treetune"}, "parser", "str"),
+    ):
+        with pytest.raises(ConfigError, match=f"^expected a {wanted} as {wanted} of a pipeline, found a {found}$"):
+            Pipeline(**parts)
+    with pytest.raises(DataError, match=r"^expected text, found None$"):
+        whole(None)  # type: ignore[arg-type]
     with pytest.raises(ModelError, match=r"^this model has no tokenizer; give it sentences of tokens"):
         Pipeline(parser=small_pipeline().parser)(TEXT)
     with pytest.raises(ModelError, match=r"^expected a trained model to save"):

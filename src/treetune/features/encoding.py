@@ -172,7 +172,10 @@ class Encoder:
 
         Raises ModelError where the encoder knows guides and a sentence has none.
         """
-        lengths = np.fromiter((len(sentence.forms) for sentence in sentences), np.int64, len(sentences))
+        try:
+            lengths = np.fromiter((len(sentence.forms) for sentence in sentences), np.int64, len(sentences))
+        except AttributeError:
+            raise _no_sentence(sentences) from None
         offsets = np.zeros(len(sentences) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
         encoded = np.empty((len(self.columns), int(offsets[-1])), np.int32)
@@ -263,6 +266,14 @@ def _of_form(form: str, column: str, clusters: Clusters | None) -> str:
         return ""
     alike = normalise(form)
     return clusters.find((form, form.lower(), alike, alike.lower()))[: PREFIXES[column]]
+
+
+def _no_sentence(sentences: Sequence[object]) -> DataError:
+    found = next(sentence for sentence in sentences if not isinstance(sentence, Sentence))
+    return DataError(
+        f"expected a sentence, found a {type(found).__name__}; make one of tokens by treetune.Sentence.of, "
+        "or give text to a pipeline, as treetune.load('en')"
+    )
 
 
 def _joint_tags(sentence: Sentence, inputs: Sequence[str]) -> Sequence[str]:

@@ -79,6 +79,12 @@ def train(
             raise ConfigError(f"{name} must be at least {least}, found {value}")
     if resume and checkpoint is None:
         raise ConfigError("expected a checkpoint to resume from, found none")
+    for name, examples in (("treebank", treebank), ("dev", dev)):
+        if isinstance(examples, str | Path):
+            raise ConfigError(
+                f"{name}: expected examples, found the path {str(examples)!r}; read them first: "
+                f"list(treetune.read_trees({str(examples)!r}))"
+            )
     if go_on and not model.is_trained:
         raise ConfigError("expected a trained model to go on from, found one without weights")
     treebank = treebank if isinstance(treebank, Sequence) else list(treebank)

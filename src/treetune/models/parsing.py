@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
+from numbers import Integral, Real
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from treetune.corpus.sentence import Sentence, Tree
@@ -34,7 +35,7 @@ class FeatureModel(ABC, Generic[Config, Grammar, Weights, Output]):
         for name in options:
             if name not in known:
                 raise unknown_name(f"option of {self._plural()}", name, known)
-        self.config: Config = replace(config, **options)  # type: ignore[type-var]
+        self.config: Config = _changed(config, options)
         self._grammar: Grammar | None = None
         self._weights: Weights | None = None
         self._learned_by: Mapping[str, Any] = {}
@@ -81,7 +82,7 @@ class FeatureModel(ABC, Generic[Config, Grammar, Weights, Output]):
             if name not in self.search_options:
                 raise unknown_name(f"search option of {self._plural()}", name, self.search_options)
         other = copy.copy(self)
-        other.config = replace(self.config, **options)  # type: ignore[type-var]
+        other.config = _changed(self.config, options)
         return other
 
     def predict(self, sentence: Sentence, *, constraint: Output | None = None) -> Output:
@@ -114,6 +115,23 @@ class FeatureModel(ABC, Generic[Config, Grammar, Weights, Output]):
 
     def _not_trained(self) -> ModelError:
         return ModelError(f"this {self.noun} is not trained yet; run treetune.train on it or load a trained one")
+
+
+# What a value must be, in words and as a class, by the type of the default.
+_KINDS: dict[type, tuple[str, type]] = {
+    int: ("a whole number", Integral),
+    float: ("a number", Real),
+    str: ("a text", str),
+}
+
+
+def _changed(config: Config, options: Mapping[str, Any]) -> Config:
+    """Return the configuration with other options; a value of the wrong type is a `ConfigError`."""
+    for field in fields(config):  # type: ignore[arg-type]
+        title, kind = _KINDS.get(type(field.default), ("", object))
+        if field.name in options and not isinstance(options[field.name], kind):
+            raise ConfigError(f"{field.name} must be {title}, found {options[field.name]!r}")
+    return replace(config, **options)  # type: ignore[type-var]
 
 
 class TreeParser(FeatureModel[Config, Grammar, Weights, Tree]):

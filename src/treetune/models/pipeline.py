@@ -70,15 +70,19 @@ class Pipeline:
         self.tokenizer = tokenizer
         self.taggers = tuple(taggers)
         self.parser = parser
+        for name, part in self.parts.items():
+            wanted = name.rstrip("0123456789")
+            if wanted != _role(part):
+                raise ConfigError(f"expected a {wanted} as {wanted} of a pipeline, found a {_role(part)}")
 
     @classmethod
     def of(cls, model: Any) -> Pipeline:
         """Return a pipeline, or the pipeline of one part that a tokenizer, a tagger or a parser is."""
         if isinstance(model, Pipeline):
             return model
-        if model.kind == _TOKENIZER:
+        if _role(model) == _TOKENIZER:
             return cls(tokenizer=model)
-        return cls(taggers=[model]) if model.kind == _TAGGER else cls(parser=model)
+        return cls(taggers=[model]) if _role(model) == _TAGGER else cls(parser=model)
 
     @property
     def parts(self) -> dict[str, Storable]:
@@ -183,6 +187,14 @@ class Pipeline:
             found[name] = stored_class(kind).from_state(config["parts"][name]["config"], own)
         taggers = [part for name, part in found.items() if name.startswith(_TAGGER)]
         return cls(found.get(_TOKENIZER), taggers, found.get(_PARSER))
+
+
+def _role(part: object) -> str:
+    """Return which part of a pipeline something is: a model that is nothing else is a parser."""
+    kind = getattr(part, "kind", None)
+    if kind is None:
+        return type(part).__name__
+    return kind if kind in (_TOKENIZER, _TAGGER, Pipeline.kind) else _PARSER
 
 
 def _kept(tagger: TaggerPart, sentences: Sequence[Sentence], threads: int) -> list[Sentence]:

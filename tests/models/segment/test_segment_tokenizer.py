@@ -201,6 +201,9 @@ def test_the_state_makes_the_same_tokenizer() -> None:
 def test_faults_are_said() -> None:
     with pytest.raises(ModelError, match=r"^this tokenizer is not trained yet; train it first$"):
         list(Tokenizer().sentences("a"))
+    for text, found in ((None, "None$"), (b"Hm.", r"bytes; decode them first"), (["Hm", 3], "int$"), (3, "int$")):
+        with pytest.raises(DataError, match=f"^expected text, found {found}"):
+            list(trained().sentences(text))  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match=r"^expected at least 1 epoch, found 0$"):
         list(train_tokenizer(Tokenizer(), treebank(), epochs=0))
     with pytest.raises(DataError, match=r"^expected at least one sentence to learn from, found none$"):

@@ -26,7 +26,7 @@ from transition_twin import State
 from strategies import projective_trees, trees
 from treetune.corpus.projectivity import is_projective
 from treetune.corpus.sentence import Example, Sentence, Tree
-from treetune.errors import ConfigError, ModelError
+from treetune.errors import ConfigError, DataError, ModelError
 from treetune.features.encoding import INPUTS
 from treetune.learning.trainer import train
 from treetune.models.base import Candidate
@@ -316,6 +316,14 @@ def test_errors_by_text(tmp_path: Path) -> None:
             TransitionParser(features=str(path))
     with pytest.raises(ConfigError, match=r"^unknown input column 'lemma'; known: feats, upos, xpos$"):
         TransitionParser(inputs=("upos", "lemma"))
+    for options, problem in (({"beam": "8"}, "a whole number, found '8'"), ({"features": 1}, "a text, found 1")):
+        with pytest.raises(ConfigError, match=f"^{next(iter(options))} must be {problem}$"):
+            TransitionParser(**options)
+    with pytest.raises(ConfigError, match=r"^beam must be a whole number, found 2.5$"):
+        sample_parser().with_options(beam=2.5)
+    for found, name in (("Dogs bark.", "str"), (["Dogs", "bark"], "list")):
+        with pytest.raises(DataError, match=f"^expected a sentence, found a {name}; make one of tokens by treetune"):
+            sample_parser().predict(found)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match=r"^beam must be at least 1, found 0$"):
         sample_parser().with_beam(0)
     with pytest.raises(ConfigError, match=r"^threads must be at least 1, found 0$"):

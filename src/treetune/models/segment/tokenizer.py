@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Sentence
 from treetune.corpus.textfiles import text_blocks
-from treetune.errors import ModelError
+from treetune.errors import DataError, ModelError
 from treetune.features.templates import TemplateSet, load_templates
 from treetune.models.segment import _kernels as kernels
 from treetune.models.segment.assembly import Block, Segment
@@ -72,14 +72,14 @@ class Tokenizer:
 
         `ranges` notes in MISC where each token stands, as ``TokenRange=start:end``.
         """
-        pieces = [text] if isinstance(text, str) else text
+        pieces = text if isinstance(text, Iterable) and not isinstance(text, str | bytes) else [text]
         for block in self._blocks(pieces, line_sentences=line_sentences):
             yield from block.sentences(ranges=ranges)
 
     def _blocks(self, pieces: Iterable[str], *, line_sentences: bool) -> Iterator[Block]:
         if self.weights is None:
             raise ModelError("this tokenizer is not trained yet; train it first")
-        texts = text_blocks(pieces, lines=line_sentences)
+        texts = text_blocks(map(_checked, pieces), lines=line_sentences)
         text, is_complete = next(texts, ("", True))
         offset = number = 0
         is_new = True
@@ -143,3 +143,11 @@ class Tokenizer:
             multiword=MultiwordTable.from_state(config["multiword"]),
         )
         return made
+
+
+def _checked(piece: object) -> str:
+    """Return a piece of text; what is none is a `DataError`."""
+    if not isinstance(piece, str):
+        hint = "; decode them first, as by .decode('utf-8')" if isinstance(piece, bytes) else ""
+        raise DataError(f"expected text, found {'None' if piece is None else type(piece).__name__}{hint}")
+    return piece
