@@ -211,6 +211,18 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
     assert (process.wait(), errors) == (0, b"")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_behind_stdout_is_said(tmp_path: Path) -> None:
+    # More and less than a buffer holds.
+    for labels in (3000, 1):
+        storage.save(trained(labels=tuple(f"label-{number}" for number in range(labels))), tmp_path / "model")
+        command = [*PYTHON, "info", str(tmp_path / "model")]
+        with Path("/dev/full").open("w") as full:
+            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        message = "error: stdout: this file cannot be written: no space left on device\n"
+        assert (done.returncode, done.stderr) == (1, message)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="no signals and no named pipes")
 def test_ctrl_c_while_waiting_for_input(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"

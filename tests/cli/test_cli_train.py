@@ -228,6 +228,7 @@ def test_numbers_must_be_numbers_of_at_least_one(treebank: Path, option: str, va
     result = train(treebank, option, value)
     assert result.code == 2
     assert result.err.startswith(f"error: Invalid value for '{option}': ")
+    assert value in result.err
     assert not CALLS
 
 

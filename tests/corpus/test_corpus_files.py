@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import os
@@ -161,6 +162,18 @@ def test_a_full_disk_is_said() -> None:
     with pytest.raises(DataError) as caught, open_output("/dev/full") as stream:
         stream.write("a" * 100_000)
     assert str(caught.value) == "/dev/full: this file cannot be written: no space left on device"
+
+
+class _FullDisk(io.BytesIO):
+    def write(self, data: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_full_disk_behind_stdout_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(_FullDisk()))
+    with pytest.raises(DataError) as caught, open_output("-") as stream:
+        stream.write("text")
+    assert str(caught.value) == "stdout: this file cannot be written: no space left on device"
 
 
 def test_other_errors_in_the_block_pass_through(tmp_path: Path) -> None:

@@ -249,9 +249,12 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_utf_8(tmp_path: Path) -> None:
-    (tmp_path / "e.toml").write_bytes(b"\xff")
-    with pytest.raises(ConfigError, match="expected a TOML file: 'utf-8' codec can't decode"):
+    (tmp_path / "e.toml").write_bytes(b"[train]\ndev = '\xe4'\n")
+    with pytest.raises(DataError) as caught:
         Experiment.read(tmp_path / "e.toml")
+    assert str(caught.value) == (
+        f"{tmp_path / 'e.toml'}:2: expected UTF-8 text, found the byte 0xe4 as byte 8 of the line; convert it to UTF-8"
+    )
 
 
 def test_changes_come_before_checks(tmp_path: Path) -> None:

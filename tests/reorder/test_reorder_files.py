@@ -121,3 +121,11 @@ def test_a_set_that_is_not_there() -> None:
 def test_a_set_that_looks_at_no_tags_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"^unknown column of tags 'feats'; known: upos, xpos$"):
         RuleSet("x", (), tags="feats")  # type: ignore[arg-type]
+
+
+def test_a_file_that_is_not_utf_8(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_bytes(b'title = "\xe4"\n')
+    with pytest.raises(
+        DataError, match=r"mine\.toml:1: expected UTF-8 text, found the byte 0xe4 as byte 10 of the line"
+    ):
+        load_rules(tmp_path / "mine.toml")

@@ -22,6 +22,7 @@ from treetune.cli.parse import parse
 from treetune.cli.reorder_app import reorder_app
 from treetune.cli.tag import tag
 from treetune.cli.train import train
+from treetune.corpus.files import STDOUT, full_disk_said
 from treetune.errors import ConfigError, TreetuneError
 
 EXIT_CODES = "Exit codes: 0 done; 1 a problem with data, a model or a file; 2 wrong usage; 130 interrupted by Ctrl-C."
@@ -68,7 +69,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         code = app(args=arguments, prog_name="treetune", standalone_mode=False)
-        sys.stdout.flush()
+        with full_disk_said(STDOUT):
+            sys.stdout.flush()
     except TreetuneError as error:
         return _fail(str(error), WRONG_USAGE if isinstance(error, ConfigError) else PROBLEM)
     except (BrokenPipeError, SystemExit):
@@ -87,10 +89,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not hasattr(error, "format_message"):
             raise
         command = getattr(getattr(error, "ctx", None), "command_path", "treetune")
-        return _fail(f"{error.format_message()} (see '{command} --help')", WRONG_USAGE)
+        return _fail(f"{error.format_message()}{_found(error)} (see '{command} --help')", WRONG_USAGE)
     if code == INTERRUPTED:
         return _interrupted("")
     return code if isinstance(code, int) else OK
+
+
+def _found(error: Exception) -> str:
+    """Return the value that a usage error is about, where the message does not have it."""
+    # Newer versions of typer leave the check of values to pydantic, which says only what it expected.
+    details = getattr(error.__cause__, "errors", None)
+    return "" if details is None else f", found {details()[0]['input']}"
 
 
 def _fail(message: str, code: int) -> int:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from treetune.corpus.files import STDOUT, full_disk_said
+
 # Takes how many sentences and how many words were done since the last call.
 Advance = Callable[[int, int], None]
 
@@ -32,7 +34,8 @@ def write_json(content: object) -> None:
 
 def write(text: str) -> None:
     """Write text and a line end to stdout."""
-    sys.stdout.write(text + "\n")
+    with full_disk_said(STDOUT):
+        sys.stdout.write(text + "\n")
 
 
 @contextmanager

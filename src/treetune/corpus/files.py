@@ -21,6 +21,8 @@ from typing import BinaryIO, TextIO, cast
 from treetune.errors import ConfigError, DataError
 
 STANDARD_STREAM = "-"
+# What messages call the standard output.
+STDOUT = "stdout"
 CHUNK = 1 << 20
 
 StrPath = str | os.PathLike[str]
@@ -97,14 +99,15 @@ def open_atomic(path: StrPath) -> Iterator[BinaryIO]:
     pipe) is written directly.
     """
     if os.fspath(path) == STANDARD_STREAM:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        with full_disk_said(STDOUT):
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
         return
     try:
         final, mode = _target(path)
     except OSError as error:
         raise _unusable(os.fspath(path), error, "written") from error
-    with _full_disk_said(os.fspath(path)):
+    with full_disk_said(os.fspath(path)):
         if mode is None or stat.S_ISREG(mode):
             with _renamed_when_complete(final, mode) as raw:
                 yield raw
@@ -133,7 +136,8 @@ def _renamed_when_complete(final: Path, mode: int | None) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _full_disk_said(name: str) -> Iterator[None]:
+def full_disk_said(name: str) -> Iterator[None]:
+    """Say of a disk that becomes full in the block what was written to; Python does not."""
     try:
         yield
     except OSError as error:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from treetune.corpus.files import STANDARD_STREAM, StrPath, read_chunks
+from treetune.corpus.files import STANDARD_STREAM, StrPath, read_lines
 from treetune.errors import ConfigError
 from treetune.experiment.changes import Tables, changed, check_shape
 from treetune.experiment.guides import Guide, choose_guide
@@ -49,8 +49,8 @@ class Experiment:
         """
         name = str(path)
         try:
-            tables = tomllib.loads(b"".join(read_chunks(path)).decode("utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            tables = tomllib.loads("\n".join(read_lines(path)))
+        except tomllib.TOMLDecodeError as error:
             raise ConfigError(f"{name}: expected a TOML file: {error}") from None
         return cls.of(tables, changes=changes, source=Source(name, Path(path).parent))
 

@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from treetune.corpus.files import StrPath, open_output, read_chunks
+from treetune.corpus.files import StrPath, open_output, read_lines
 from treetune.errors import ConfigError, unknown_name
 from treetune.reorder.precedence import ORDER_TYPES, TAG_COLUMNS, Precedence, Rule, RuleSet
 
@@ -33,10 +33,10 @@ def load_rules(name: StrPath) -> RuleSet:
     """
     text = str(name)
     if text.endswith(".toml"):
-        return _parse(b"".join(read_chunks(text)), text, Path(text).stem)
+        return _parse("\n".join(read_lines(text)), text, Path(text).stem)
     if text not in rule_sets():
         raise unknown_name("rule set", text, [*rule_sets(), "FILE.toml"])
-    content = resources.files("treetune.reorder").joinpath("rules", f"{text}.toml").read_bytes()
+    content = resources.files("treetune.reorder").joinpath("rules", f"{text}.toml").read_text("utf-8")
     return _parse(content, f"{text}.toml", text)
 
 
@@ -73,10 +73,10 @@ def _text(value: str) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _parse(content: bytes, place: str, name: str) -> RuleSet:
+def _parse(content: str, place: str, name: str) -> RuleSet:
     try:
-        table = tomllib.loads(content.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        table = tomllib.loads(content)
+    except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{place}: expected a TOML file: {error}") from None
     _check_keys(table, _SET_KEYS, place)
     title = _checked_text(table, "title", place, default="")
