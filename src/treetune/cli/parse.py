@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from treetune.cli.chunks import Writing
+from treetune.cli.console import note
 from treetune.cli.inputs import LINES, TEXT, TREES, Reading, check_default, form_of, name_files
 from treetune.cli.options import given
 from treetune.cli.outputs import FORMATTERS
@@ -111,6 +112,8 @@ def parse(
     )
     reading.check()
     _check_parts(pipeline, names.model, k_best=k_best, constrained=constrained, keep_tags=keep_tags, guide=guide)
+    if pipeline.parser is None:
+        note(f"{names.model} has no parser; what is written has no trees", quiet=quiet)
     search = given({"beam": beam, "decoder": decoder, "max_memory": max_memory})
     if pipeline.parser is not None:
         kind = pipeline.parser.kind
