@@ -242,7 +242,7 @@ def test_a_tokenizer_is_trained(treebank: Path, tmp_path: Path) -> None:
     out = tmp_path / "t.treetune"
     result = run("train", treebank, "--task", "tokenizer", "--dev", treebank, "--model", out, "--json")
     assert result.code == 0
-    assert "epoch 8  Tokens" in result.err
+    assert "epoch 8/8  Tokens" in result.err
     info = json.loads(result.out)["info"]
     assert set(info["scores"]["text"]) == {"Tokens", "Words", "Sentences"}
     assert info["training"]["train"]["sentences"] == 60
@@ -258,11 +258,13 @@ def test_a_tokenizer_needs_no_trees_and_as_many_epochs_as_are_wanted(treebank: P
     options = ("--task", "tokenizer", "--epochs", 3, "--json")
     result = run("train", bare, *options, "--dev", bare, "--model", out)
     assert result.code == 0
-    assert "epoch 3  Tokens" in result.err
+    assert "epoch 3/3  Tokens" in result.err
     assert "epoch 4" not in result.err
     assert json.loads(result.out)["info"]["training"]["epochs"] == 3
     gold = tmp_path / "gold.treetune"
-    assert run("train", treebank, "--task", "tokenizer", "--epochs", 3, "--model", gold).code == 0
+    without_dev = run("train", treebank, "--task", "tokenizer", "--epochs", 3, "--model", gold)
+    assert without_dev.code == 0
+    assert without_dev.err.startswith(f"epoch 1/3\nepoch 2/3\nepoch 3/3\nwrote {gold}")
     assert run("parse", out, "-", stdin=TEXT).out == run("parse", gold, "-", stdin=TEXT).out
 
 

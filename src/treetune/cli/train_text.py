@@ -183,9 +183,10 @@ def _trainings(reports: Iterable[PipelineProgress]) -> Iterator[Progress]:
 
 def _follow_tokenizer(reports: Iterable[SegmentProgress], *, quiet: bool) -> None:
     for report in reports:
+        parts = [f"epoch {report.epoch:>{len(str(report.epochs))}}/{report.epochs}"]
         if report.dev is not None:
-            shown = "  ".join(f"{name} {percent(report.dev[name]):>6}" for name in ("Tokens", "Words", "Sentences"))
-            note(f"epoch {report.epoch}  {shown}", quiet=quiet)
+            parts += [f"{name} {percent(report.dev[name]):>6}" for name in ("Tokens", "Words", "Sentences")]
+        note("  ".join(parts), quiet=quiet)
 
 
 def _text_scores(pipeline: Pipeline, dev: list[Example], threads: int) -> TextScores:

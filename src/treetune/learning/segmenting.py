@@ -21,9 +21,10 @@ PRUNE = 0.01
 
 @dataclass(frozen=True, slots=True)
 class SegmentProgress:
-    """The end of one pass: its number, from 1, and Tokens, Words and Sentences on dev if there is one."""
+    """The end of one pass: its number, from 1, of how many, and Tokens, Words and Sentences on dev if there is one."""
 
     epoch: int
+    epochs: int
     dev: TextScores | None
 
 
@@ -70,7 +71,7 @@ def train_tokenizer(
         learner.learn()
         tokens, sentences = learner.freeze(prune=prune)
         tokenizer.weights = SegmentWeights(tokens, sentences, learner.gold.runs, multiword)
-        yield SegmentProgress(epoch, None if dev is None else score_tokenizer(tokenizer, dev))
+        yield SegmentProgress(epoch, epochs, None if dev is None else score_tokenizer(tokenizer, dev))
 
 
 def score_tokenizer(tokenizer: Tokenizer, gold: Sequence[Example]) -> TextScores:
