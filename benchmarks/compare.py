@@ -1,7 +1,6 @@
 """Compare treetune with UDPipe 1 and spaCy: accuracy, speed, memory and size, on UD English EWT in one run.
 
-    python benchmarks/compare.py --beams 1 8 32 --graphs --output benchmarks/results/compare.json
-    python benchmarks/compare.py --beams 8 32 --repeats 5 --output benchmarks/results/compare-graph.json
+    python benchmarks/compare.py --data DIR --cache DIR --output benchmarks/results/compare.json
 
 Models that the cache does not hold are trained first. Every system then parses the same file, from which all
 but FORM, UPOS and XPOS was removed, on one thread: first in a process of its own (memory, accuracy), then all
@@ -201,7 +200,7 @@ def command_line() -> argparse.ArgumentParser:
     """Return the options."""
     parser = measure.command_line(__doc__)
     parser.add_argument("--output", type=Path, help="result file (default: standard output)")
-    parser.add_argument("--beams", type=int, nargs="*", default=[1, 8, 64], help="transition parsers to train")
+    parser.add_argument("--beams", type=int, nargs="*", default=[1, 8, 32], help="transition parsers to train")
     parser.add_argument("--graphs", nargs="*", default=GRAPHS, choices=GRAPHS, help="graph parsers to train")
     parser.add_argument("--epochs", type=int, default=10, help="epochs of each (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="seed of each (default: %(default)s)")

@@ -46,6 +46,13 @@ def _located(settings: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def portable(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings as they read on any machine, the reverse of what `loss_of` does to commands."""
+    text = json.dumps(dict(settings)).replace(json.dumps(sys.executable)[1:-1], "{python}")
+    found: dict[str, Any] = json.loads(text.replace(json.dumps(str(HERE))[1:-1], "{here}"))
+    return found
+
+
 @dataclass(frozen=True)
 class Extra:
     """An objective besides the treebank.
@@ -159,7 +166,7 @@ class Training:
 
     def note(self, progress: Progress) -> None:
         """Take in one report."""
-        self.learner = dict(progress.settings)
+        self.learner = portable(progress.settings)
         if progress.is_epoch_end and len(progress.objectives) > 1:
             self.tallies.append([asdict(tally) for tally in progress.objectives])
             self.say(f"  epoch {progress.epoch} of {progress.epochs}: {progress.objectives[1:]}")

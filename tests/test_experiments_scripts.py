@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import pytest
 
-from experiment_samples import lab, write_treebanks
+from experiment_samples import EXPERIMENTS, lab, write_treebanks
 
 SCRIPTS = (
     "mcdonald_table2", "mcdonald_table4", "mcdonald_table3", "orders",
@@ -102,6 +103,13 @@ def test_what_two_experiments_have_in_common_is_made_once(records: Records) -> N
     assert taken["mcdonald_table4", "k = 5"] == "mcdonald_table2"
     assert taken["mcdonald_table3", "graph, first order"] == "mcdonald_table2"
     assert taken["orders", "English, second order, projective"] == "mcdonald_table3"
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_records_name_no_place_of_this_machine(records: Records, name: str) -> None:
+    text = json.dumps(records[name])
+    assert sys.executable not in text
+    assert str(EXPERIMENTS) not in text
 
 
 def test_seeds_must_be_positive(capsys: pytest.CaptureFixture[str]) -> None:
