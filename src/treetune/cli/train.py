@@ -301,8 +301,6 @@ def _run_files(
     files = RunFiles(model, checkpoint, resume, log)
     start, source = experiment.recipe.start_from, experiment.source
     inputs = [source.placed(path) for path in experiment.paths()]
-    if (features := experiment.recipe.options.get("features", "")).endswith(".txt"):
-        inputs.append(source.placed(features))
     if source.name:
         inputs.append(source.name)
     files.check(start_from=None if start is None else source.model(start), plot=plot, inputs=inputs)

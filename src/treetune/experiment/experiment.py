@@ -157,6 +157,8 @@ class Experiment:
             yield train.tagger
         if (clusters := self.recipe.options.get("clusters")) is not None:
             yield clusters
+        if (features := self.recipe.options.get("features", "")).endswith(".txt"):
+            yield features
         if self.guide.train is not None and self.train.guide is not None:
             yield self.train.guide
         for plan in self.objectives:

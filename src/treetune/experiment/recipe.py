@@ -109,7 +109,7 @@ class Recipe:
             inputs=_inputs(trained),
         )  # fmt: skip
         with source.within("model"):
-            recipe.make()
+            trained.with_options(**options)
         with source.within("learner"):
             trained.check_learning(**recipe.learning)
             _check_learner_to_go_on(trained, recipe.learning)
