@@ -175,13 +175,8 @@ EXPERIMENT = Experiment(
             for rate in RATES
         ),
         *(
-            (name(parser, augmented(RATES[-1]), language), name(parser, other, language))
-            for parser in PARSERS
-            for language in LANGUAGES
-            for other in (TARGETED, TREES)
-        ),
-        *(
-            (name(parser, augmented(NEAR_RATES[-1], near=True), language), name(parser, other, language))
+            (name(parser, row, language), name(parser, other, language))
+            for row in (augmented(RATES[-1]), augmented(NEAR_RATES[-1], near=True))
             for parser in PARSERS
             for language in LANGUAGES
             for other in (TARGETED, TREES)
