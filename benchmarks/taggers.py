@@ -80,7 +80,7 @@ def accuracies(path: Path, data: Path) -> dict[str, float]:
     found = {}
     for part, source in PARTS.items():
         gold = tagged(treetune.read_trees(data / source), tagger.columns)
-        scores = tagger.judge.score(gold, tagger.predict_batch([item.sentence for item in gold]))
+        scores = tagger.scorer.score(gold, tagger.predict_batch([item.sentence for item in gold]))
         found.update({f"{part}_{name}": 100 * scores[name] for name in scores.metrics})
     return found
 

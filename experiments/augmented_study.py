@@ -50,7 +50,7 @@ def rows() -> list[Row]:
     extras = {
         **{listed(k): main_verbs("target", search="list", k=k) for k in LENGTHS},
         **{rated(rate): main_verbs("target", rate=rate) for rate in RATES},
-        CONSTRAINED: main_verbs("target", search="constrained"),
+        CONSTRAINED: main_verbs("target", search="forced"),
         **{
             partial(target, arcs): Extra(f"{target}-train", arcs, {"name": "partial-tree"}, {"start": START})
             for target in TARGETS

@@ -151,7 +151,7 @@ class Session:
 
 def _quick(row: Row) -> Row:
     recipe = row.recipe
-    if recipe.guide:
+    if recipe.base:
         recipe = replace(recipe, folds=QUICK_FOLDS)
     # Every objective must have started before the last of the few epochs.
     extras = tuple(replace(extra, options={**extra.options, "start": QUICK_EPOCHS}) for extra in recipe.extras)

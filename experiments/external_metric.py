@@ -45,7 +45,7 @@ def rows() -> list[Row]:
     """Return the rows of both parsers."""
     options = {"start": 3, "rate": 2.0}
     objective = Extra(OTHER, "everything", WEIGHTED, options)
-    near = Extra(OTHER, "everything", WEIGHTED, {**options, "near_misses": True})
+    near = Extra(OTHER, "everything", WEIGHTED, {**options, "margin_updates": True})
     found = []
     for parser, recipe in PARSERS.items():
         kinds = {

@@ -98,7 +98,7 @@ def rows() -> list[Row]:
                 taught = replace(recipe, extras=(orders(language, rate=rate),))
                 found.append(Row(name(parser, augmented(rate), language), corpus(language), taught, LOSS))
             for rate in NEAR_RATES:
-                taught = replace(recipe, extras=(orders(language, rate=rate, near_misses=True),))
+                taught = replace(recipe, extras=(orders(language, rate=rate, margin_updates=True),))
                 found.append(Row(name(parser, augmented(rate, near=True), language), corpus(language), taught, LOSS))
             targeted = replace(recipe, targeted=orders(language))
             found.append(Row(name(parser, TARGETED, language), corpus(language), targeted, LOSS))
@@ -108,7 +108,7 @@ def rows() -> list[Row]:
     found.append(Row(name("transition", BOTH), corpus(*LANGUAGES), both, LOSS))
     for size, (most, rate, near_rate) in LARGER.items():
         taught = replace(recipe, extras=(orders("ja", rate=rate),))
-        near = replace(recipe, extras=(orders("ja", rate=near_rate, near_misses=True),))
+        near = replace(recipe, extras=(orders("ja", rate=near_rate, margin_updates=True),))
         for row, one in ((TREEBANK, recipe), (augmented(rate), taught), (augmented(near_rate, near=True), near)):
             found.append(Row(name("transition", f"{size}, {row}", "ja"), corpus("ja", most=most), one, LOSS))
     return found

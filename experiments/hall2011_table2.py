@@ -77,7 +77,7 @@ def rows() -> list[Row]:
     for target in TARGETS:
         adapted = replace(recipe, extras=(main_verbs(target),))
         found.append(Row(name(PREDICTED, AUGMENTED, target), predicted, adapted))
-        hidden = replace(recipe, extras=(main_verbs(target, hide_words=HIDE),))
+        hidden = replace(recipe, extras=(main_verbs(target, word_dropout=HIDE),))
         found.append(Row(name("transition", HIDDEN, target), SOURCE, hidden))
         near = replace(recipe, extras=(near_main_verbs(target),))
         found.append(Row(name("transition", NEAR, target), SOURCE, near))

@@ -34,7 +34,7 @@ EPOCHS = 4
 
 def arc_length(recipe: Recipe, *, labelled: bool) -> Extra:
     """Return the objective on the treebank itself, with steps as the parser's learner makes them."""
-    options = {**LISTS, "step": "whole"} if recipe.learning else LISTS
+    options = {**LISTS, "step": "perceptron"} if recipe.learning else LISTS
     return Extra(SMALL.train[0], "everything", {"name": "arc-length", "labelled": labelled}, options)
 
 

@@ -4,7 +4,7 @@
 
 The paper's other parser is that of Collins; here it is the transition parser, and the other way round: the graph
 parser guides the transition parser (Nivre & McDonald 2008). The guide's trees for the training data are made by
-parsers that have not seen the sentence (jackknifing). A third way: a parser that reads backward judges the best trees
+parsers that have not seen the sentence (jackknifing). A third way: a parser that reads backward reranks the best trees
 of the one that reads forward. Expected: the guided parsers are better than every single one:
 also than the guide, which is the best transition parser we have at that beam, and than one with a wider beam.
 """
@@ -34,10 +34,10 @@ SINGLE = {
 # Each parser as the guide of the other. Nivre & McDonald (2008) found two folds enough.
 FOLDS = 3
 GUIDED = {
-    "graph, second order, guided": replace(SINGLE["graph, second order"], guide=GUIDE, folds=FOLDS),
-    "transition, beam 8, MIRA, guided": replace(GUIDE, guide=SINGLE["graph, second order"], folds=FOLDS),
-    # Combined without stacking: the best trees of one parser, judged by another.
-    "transition, beam 8, MIRA, judged backward": replace(GUIDE, judge=SINGLE["backward, beam 8, MIRA"]),
+    "graph, second order, guided": replace(SINGLE["graph, second order"], base=GUIDE, folds=FOLDS),
+    "transition, beam 8, MIRA, guided": replace(GUIDE, base=SINGLE["graph, second order"], folds=FOLDS),
+    # Combined without stacking: the best trees of one parser, reranked by another.
+    "transition, beam 8, MIRA, reranked backward": replace(GUIDE, second=SINGLE["backward, beam 8, MIRA"]),
 }
 
 

@@ -62,7 +62,7 @@ def milliseconds_a_word(treebank: Sequence[Example], questions: Sequence[Example
     order = np.arange(len(treebank))
     learner.learn(order)
     objective = Objective(questions, Root(), search="list", k=8)
-    ranker = Ranker(learner.practice([question.sentence for question in questions]), objective)
+    ranker = Ranker(learner.online_decoder([question.sentence for question in questions]), objective)
 
     def rank() -> None:
         for place, question in enumerate(questions):

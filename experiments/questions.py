@@ -36,4 +36,4 @@ def main_verbs(target: str, **options: object) -> Extra:
 def near_main_verbs(target: str) -> Extra:
     """Return the same objective, but for a wider margin: near misses are learned from too."""
     loss = {"name": "weighted", "parts": [{"weight": WORTH, "name": "root"}]}
-    return Extra(f"{target}-train", "root", loss, {"start": START, "near_misses": True})
+    return Extra(f"{target}-train", "root", loss, {"start": START, "margin_updates": True})

@@ -1,4 +1,4 @@
-"""A recipe (parser, options, learner, perhaps a guide) and examples go in, a trained parser comes out."""
+"""A recipe (parser, options, learner, perhaps a base parser) and examples go in, a trained parser comes out."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from targeting import best_of_lists
 from treetune import Objective
 from treetune.build import make_parser
 from treetune.learning.jackknife import TrainOptions
-from treetune.learning.judging import choose_weight
 from treetune.learning.progress import Progress
-from treetune.learning.stacking import train_guided
+from treetune.learning.reranking import tune_weight
+from treetune.learning.stacking import train_stacked
 from treetune.learning.trainer import USUAL_START
 from treetune.losses import Loss, make_loss
 from treetune.models.base import Parser
@@ -85,8 +85,8 @@ class Recipe:
     """How a parser is made and trained.
 
     `parser` is a name of `treetune.build.PARSERS`, `options` are those of its class, `learning` those of
-    `treetune.train`. With a `guide` the parser sees the trees of another one; for the training data they are
-    made by jackknifing with `folds` parts. With a `judge` the trees it finds are judged by another one, whose weight
+    `treetune.train`. With a `base` the parser sees the trees of another one; for the training data they are
+    made by jackknifing with `folds` parts. With a `second` the trees it finds are reranked by another one, whose weight
     is chosen on dev. `extras` are objectives besides the treebank, `passes` how often as many epochs as usual are made.
     `targeted` is an objective for targeted self-training instead (see `targeting`): its k is how many trees to choose
     from. `then` are objectives with which the trained parser goes on, without the treebank, for `then_epochs` passes
@@ -96,14 +96,14 @@ class Recipe:
     parser: str
     options: Mapping[str, Any] = field(default_factory=dict)
     learning: Mapping[str, Any] = field(default_factory=dict)
-    guide: Recipe | None = None
+    base: Recipe | None = None
     folds: int = 10
     extras: tuple[Extra, ...] = ()
     passes: int = 1
     targeted: Extra | None = None
     then: tuple[Extra, ...] = ()
     then_epochs: int = 1
-    judge: Recipe | None = None
+    second: Recipe | None = None
 
     def settings(self) -> dict[str, Any]:
         """Return all of it; what came later is left out where it has no part, so that older runs are recognised."""
@@ -116,12 +116,12 @@ class Recipe:
             del found["targeted"]
         if not self.then:
             del found["then"], found["then_epochs"]
-        if self.guide is not None:
-            found["guide"] = self.guide.settings()
-        if self.judge is None:
-            del found["judge"]
+        if self.base is not None:
+            found["base"] = self.base.settings()
+        if self.second is None:
+            del found["second"]
         else:
-            found["judge"] = self.judge.settings()
+            found["second"] = self.second.settings()
         return found
 
     def make(self, options: Mapping[str, Any]) -> Parser:
@@ -176,12 +176,12 @@ class Training:
 
     def train(self, recipe: Recipe, data: Data, *, options: Mapping[str, Any], epochs: int, seed: int) -> Parser:
         """Return a parser trained by a recipe, with the weights of the epoch that is best on dev."""
-        if recipe.judge is not None:
-            judge = Training(self.say).train(recipe.judge, data, options=options, epochs=epochs, seed=seed)
-            main = self.train(replace(recipe, judge=None), data, options=options, epochs=epochs, seed=seed)
-            return choose_weight(main, judge, data.dev)[0]
-        if recipe.guide is not None:
-            return self._train_guided(recipe, recipe.guide, data, options=options, epochs=epochs, seed=seed)
+        if recipe.second is not None:
+            second = Training(self.say).train(recipe.second, data, options=options, epochs=epochs, seed=seed)
+            main = self.train(replace(recipe, second=None), data, options=options, epochs=epochs, seed=seed)
+            return tune_weight(main, second, data.dev)[0]
+        if recipe.base is not None:
+            return self._train_stacked(recipe, recipe.base, data, options=options, epochs=epochs, seed=seed)
         parser = recipe.make(options)
         treebank = data.train
         if recipe.targeted is not None:
@@ -213,20 +213,22 @@ class Training:
     def _go_on(self, parser: Parser, recipe: Recipe, data: Data, *, seed: int) -> None:
         """Let a trained parser learn from other objectives alone."""
         objectives = [extra.make(data) for extra in recipe.then]
-        for progress in treetune.train(parser, objectives=objectives, epochs=recipe.then_epochs, seed=seed, go_on=True):
+        for progress in treetune.train(
+            parser, objectives=objectives, epochs=recipe.then_epochs, seed=seed, warm_start=True
+        ):
             if progress.is_epoch_end:
                 self.say(f"  pass {progress.epoch} without the treebank: {progress.objectives}")
 
-    def _train_guided(
-        self, recipe: Recipe, guide: Recipe, data: Data, *, options: Mapping[str, Any], epochs: int, seed: int
+    def _train_stacked(
+        self, recipe: Recipe, base: Recipe, data: Data, *, options: Mapping[str, Any], epochs: int, seed: int
     ) -> Parser:
-        reports = train_guided(
-            partial(guide.make, options),
+        reports = train_stacked(
+            partial(base.make, options),
             partial(recipe.make, options),
             data.train,
             dev=data.dev,
             folds=recipe.folds,
-            guide_options=cast(TrainOptions, {"epochs": epochs, **guide.learning}),
+            base_options=cast(TrainOptions, {"epochs": epochs, **base.learning}),
             main_options=cast(TrainOptions, {"epochs": epochs, **recipe.learning}),
             seed=seed,
         )

@@ -1,7 +1,7 @@
 """Two parsers that learn in the plainest way, so that it shows who has seen what.
 
 A `MemoryParser` gives back the tree of a sentence it has learned from, and hangs every word of any other on the
-word before it. An `EchoParser` gives back the guide, and remembers the guides it was trained with.
+word before it. An `EchoParser` gives back the base parser, and remembers the base_trees it was trained with.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from treetune.corpus.projectivity import is_projective
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ConfigError, DataError, ModelError
-from treetune.evaluate.judges import TREES, Judge
-from treetune.models.base import Candidate, Practice
-from treetune.models.learners import LearningOptions, check_learner
+from treetune.evaluate.scorers import TREES, Scorer
+from treetune.models.base import Candidate, OnlineDecoder
+from treetune.models.learning_options import LearningOptions, check_learner
 
 Memory = dict[tuple[str, ...], Tree]
 
@@ -44,7 +44,7 @@ class MemoryLearner:
     def _tree(self, example: Example) -> Tree:
         return example.gold
 
-    def practice(self, sentences: Sequence[Sentence]) -> Practice[Tree]:
+    def online_decoder(self, sentences: Sequence[Sentence]) -> OnlineDecoder[Tree]:
         raise NotImplementedError
 
     def step(self) -> None:
@@ -85,11 +85,11 @@ class MemoryParser:
         return self.memory is not None
 
     @property
-    def judge(self) -> Judge:
+    def scorer(self) -> Scorer:
         return TREES
 
     @property
-    def is_guided(self) -> bool:
+    def is_stacked(self) -> bool:
         return True
 
     def with_options(self, **options: Any) -> Self:
@@ -155,7 +155,7 @@ class MemoryParser:
         clip: float | None = None,
         cost_augmented: bool = False,
         seed: int = 0,
-        go_on: bool = False,
+        warm_start: bool = False,
     ) -> MemoryLearner:
         self.check_learning(learner=learner, update=update, k=k, clip=clip, cost_augmented=cost_augmented)
         self.on_learner(treebank)
@@ -183,17 +183,17 @@ class MemoryParser:
 
 class EchoLearner(MemoryLearner):
     def _tree(self, example: Example) -> Tree:
-        assert example.sentence.guide is not None
-        return example.sentence.guide
+        assert example.sentence.base_tree is not None
+        return example.sentence.base_tree
 
 
 class EchoParser(MemoryParser):
     kind: ClassVar[str] = "echo"
 
     def _free(self, sentence: Sentence) -> Tree:
-        if self.memory is None or sentence.guide is None:
-            raise ModelError("this parser is not trained yet or has no guide")
-        return sentence.guide
+        if self.memory is None or sentence.base_tree is None:
+            raise ModelError("this parser is not trained yet or has no base")
+        return sentence.base_tree
 
     def _predict(self, sentence: Sentence, fixed: Tree) -> Tree:
         return self._free(sentence)

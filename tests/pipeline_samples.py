@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import cache, partial
 
-from treetune.learning.pipelines import train_pipeline
+from treetune.learning.pipeline_training import train_pipeline
 from treetune.models.pipeline import Pipeline
-from treetune.models.segment.tokenizer import Tokenizer
 from treetune.models.sequence.tagger import Tagger
+from treetune.models.tokenizer.tokenizer import Tokenizer
 from treetune.models.transition.parser import TransitionParser
 from treetune.sample import generate
 

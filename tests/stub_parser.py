@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from treetune.build import PARSERS
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import DataError, unknown_name
-from treetune.evaluate.judges import TREES, Judge
+from treetune.evaluate.scorers import TREES, Scorer
 from treetune.models.base import Candidate
-from treetune.models.kinds import MODELS
-from treetune.models.learners import LearningOptions, check_learner
+from treetune.models.learning_options import LearningOptions, check_learner
+from treetune.models.registry import MODELS
 
 OPTIONS = ("beam", "features", "inputs", "decoder", "labels", "max_memory")
 SEARCH_OPTIONS = ("beam",)
@@ -45,8 +45,8 @@ class StubLearner:
         self.learned += order.tolist()
         return len(order)
 
-    def practice(self, sentences: Sequence[Sentence]) -> StubPractice:
-        return StubPractice(sentences)
+    def online_decoder(self, sentences: Sequence[Sentence]) -> StubOnlineDecoder:
+        return StubOnlineDecoder(sentences)
 
     def step(self) -> None:
         pass
@@ -70,7 +70,7 @@ class StubLearner:
         model.labels, model.weights = ("dep",), weights
 
 
-class StubPractice:
+class StubOnlineDecoder:
     """The candidates of the parser; nothing moves."""
 
     def __init__(self, sentences: Sequence[Sentence]) -> None:
@@ -102,11 +102,11 @@ class StubParser:
         return self.weights is not None
 
     @property
-    def judge(self) -> Judge:
+    def scorer(self) -> Scorer:
         return TREES
 
     @property
-    def is_guided(self) -> bool:
+    def is_stacked(self) -> bool:
         return True
 
     def with_options(self, **options: Any) -> Self:
@@ -172,7 +172,7 @@ class StubParser:
         clip: float | None = None,
         cost_augmented: bool = False,
         seed: int = 0,
-        go_on: bool = False,
+        warm_start: bool = False,
     ) -> StubLearner:
         self.check_learning(learner=learner, update=update, k=k, clip=clip, cost_augmented=cost_augmented)
         settings: dict[str, Any] = {"learner": learner or "perceptron"}

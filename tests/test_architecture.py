@@ -104,7 +104,7 @@ def test_no_module_is_a_drawer_for_everything() -> None:
 
 @pytest.mark.parametrize(
     "module",
-    ["treetune", "treetune.corpus", "treetune.evaluate", "treetune.experiment", "treetune.losses", "treetune.sample"],
+    ["treetune", "treetune.corpus", "treetune.evaluate", "treetune.config", "treetune.losses", "treetune.sample"],
 )
 def test_reading_and_scoring_start_without_heavy_libraries(module: str) -> None:
     code = f"import sys, {module}; print(*sorted(set({HEAVY!r}) & set(sys.modules)))"

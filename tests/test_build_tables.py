@@ -7,7 +7,7 @@ import pytest
 from stub_parser import StubParser, stub_model_fixture
 from treetune.build import PARSERS, make_parser, parser_kind
 from treetune.errors import ConfigError
-from treetune.models.kinds import MODELS, model_class
+from treetune.models.registry import MODELS, model_class
 
 __all__ = ["stub_model_fixture"]
 

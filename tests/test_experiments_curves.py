@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from experiment_samples import lab
+from config_samples import lab
 
 
 def record(*names: str) -> dict[str, Any]:

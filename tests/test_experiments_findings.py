@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from experiment_samples import Oracle, lab
+from config_samples import Oracle, lab
 from treetune.corpus.sentence import Example
 from treetune.evaluate import evaluate, mcnemar
 from treetune.sample import generate
@@ -177,12 +177,12 @@ def test_stacking_is_held_against_the_best_single_parser(results: Make, monkeypa
     monkeypatch.setattr(module, "TEST", TEST)
     single = dict(zip(module.SINGLE, ({0: 0.6}, {0: 0.8}, {0: 0.7}, {0: 0.5}, {0: 0.5}, {0: 0.5}), strict=True))
     for skill, holds in ((0.95, True), (0.7, False)):
-        made = results({**single, **{row: {0: skill} for row in module.GUIDED}})
+        made = results({**single, **{row: {0: skill} for row in module.STACKED}})
         for claim in (module.beats_every_single, module.has_more_right_heads):
             found, evidence = claim(made)
             assert found is holds
             assert evidence["single"] == "transition, beam 32"
-            assert evidence["guided"] == "graph, second order, guided"
+            assert evidence["stacked"] == "graph, second order, stacked"
 
 
 def test_factored_mira_must_be_slower_and_no_better(results: Make, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from experiment_samples import lab
+from config_samples import lab
 from treetune import Objective, TransitionParser, train
 from treetune.corpus import write_conllu
 from treetune.corpus.orders import Ordered, WordOrder, write_orders

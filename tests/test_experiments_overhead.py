@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from experiment_samples import lab, write_treebanks
+from config_samples import lab, write_treebanks
 
 
 def test_it_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

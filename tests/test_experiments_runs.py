@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiment_samples import Oracle, lab, small_data_fixture
+from config_samples import Oracle, lab, small_data_fixture
 from strategies import trees
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.evaluate import compare, evaluate

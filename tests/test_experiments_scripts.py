@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from experiment_samples import EXPERIMENTS, lab, write_treebanks
+from config_samples import EXPERIMENTS, lab, write_treebanks
 
 SCRIPTS = (
     "mcdonald_table2", "mcdonald_table4", "mcdonald_table3", "orders",
@@ -73,7 +73,7 @@ def test_results_can_be_shown(records: Records, name: str) -> None:
         ("mcdonald_table4: k = 1", "mcdonald_table4: k = 20"),
         ("mcdonald_table3: transition, beam 8", "mcdonald_table3: transition, beam 32"),
         ("mcdonald_table3: graph, first order", "mcdonald_table3: graph, second order"),
-        ("mcdonald_table3: graph, second order", "mcdonald_table3: graph, second order, guided"),
+        ("mcdonald_table3: graph, second order", "mcdonald_table3: graph, second order, stacked"),
         ("mcdonald_table4: k = 5", "orders: English, first order, projective, factored MIRA"),
         ("hall2011_table2: transition, (a) source", "hall2011_table2: transition, augmented by main verbs, target"),
         ("hall2011_table3: graph, unlabelled ALS", "hall2011_table3: graph, labelled ALS"),
@@ -85,7 +85,7 @@ def test_results_can_be_shown(records: Records, name: str) -> None:
         ("external_metric: transition, treebank", "external_metric: transition, treebank and the program"),
     ],
 )
-def test_learner_k_beam_order_search_and_guide_reach_the_parser(records: Records, first: str, second: str) -> None:
+def test_learner_k_beam_order_search_and_base_tree_reach_the_parser(records: Records, first: str, second: str) -> None:
     runs = {f"{name}: {run['row']}": run for name, record in records.items() for run in record["runs"]}
     outcomes = [
         [runs[row]["epochs"], [test["outcomes"] for test in runs[row]["tests"].values()]] for row in (first, second)

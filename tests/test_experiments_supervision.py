@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from experiment_samples import EXPERIMENTS, lab
+from config_samples import EXPERIMENTS, lab
 from treetune.corpus.sentence import Tree
 from treetune.sample import generate
 

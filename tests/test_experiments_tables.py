@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from experiment_samples import EXPERIMENTS, lab
+from config_samples import EXPERIMENTS, lab
 
 
 def spread(mean: float | None, sd: float = 0.125, repeats: int = 2) -> dict[str, Any]:

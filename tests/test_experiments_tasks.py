@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from experiment_samples import lab, write_treebanks
+from config_samples import lab, write_treebanks
 from treetune.corpus import iob_tags, read_conllu, write_conllu, write_iob
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.corpus.spans import Span

@@ -20,7 +20,7 @@ import treetune
 from stub_parser import StubParser, stub_model_fixture, trained
 from treetune import storage
 from treetune.errors import DataError, ModelError
-from treetune.models.kinds import MODELS
+from treetune.models.registry import MODELS
 
 __all__ = ["stub_model_fixture"]
 

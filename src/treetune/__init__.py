@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from treetune.models.base import Candidate
     from treetune.models.graph.parser import GraphParser
     from treetune.models.pipeline import Pipeline
-    from treetune.models.segment.tokenizer import Tokenizer
     from treetune.models.sequence.tagger import Tagger
+    from treetune.models.tokenizer.tokenizer import Tokenizer
     from treetune.models.transition.parser import TransitionParser
     from treetune.storage import load, save
 
@@ -36,7 +36,7 @@ _HOMES = {
     "Tagged": "treetune.corpus.tags",
     "Tagger": "treetune.models.sequence.tagger",
     "Tags": "treetune.corpus.tags",
-    "Tokenizer": "treetune.models.segment.tokenizer",
+    "Tokenizer": "treetune.models.tokenizer.tokenizer",
     "TransitionParser": "treetune.models.transition.parser",
     "Tree": "treetune.corpus.sentence",
     "TreetuneError": "treetune.errors",

@@ -7,9 +7,9 @@ from typing import Any
 
 from treetune.errors import unknown_name
 from treetune.models.base import Model, Parser
-from treetune.models.kinds import model_class
+from treetune.models.registry import model_class
 
-# What can be asked for, as (kind of `models.kinds`, options that the name stands for).
+# What can be asked for, as (kind of `models.registry`, options that the name stands for).
 PARSERS: dict[str, tuple[str, dict[str, Any]]] = {
     "transition": ("transition", {}),
     "backward": ("transition", {"backward": True}),

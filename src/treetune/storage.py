@@ -20,7 +20,7 @@ import treetune
 from treetune.corpus.files import STANDARD_STREAM, open_atomic
 from treetune.errors import ModelError
 from treetune.models.base import Storable
-from treetune.models.kinds import MODELS, stored_class
+from treetune.models.registry import MODELS, stored_class
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,7 +13,7 @@ from unittest import mock
 import pytest
 
 from treetune.cli import main
-from treetune.experiment.task import Task
+from treetune.config.task import Task
 from treetune.learning.progress import Progress
 
 

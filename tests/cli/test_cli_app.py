@@ -19,7 +19,7 @@ from treetune.cli import app as app_module
 from treetune.cli import evaluate as evaluate_module
 from treetune.errors import ConfigError, DataError, ModelError, TreetuneError
 
-COMMANDS = ("train", "parse", "tag", "evaluate", "reorder", "jackknife", "combine", "clusters", "info", "demo")
+COMMANDS = ("train", "parse", "tag", "evaluate", "reorder", "jackknife", "rerank", "clusters", "info", "demo")
 PYTHON = (sys.executable, "-m", "treetune")
 
 
@@ -102,7 +102,7 @@ def test_a_fault_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
         (("parse", "en", "{kept}", "-o", "{kept}"), "--output"),
         (("parse", "--text", "{kept}", "-o", "{kept}"), "--output"),
         (("parse", "{kept}", "other", "-o", "{kept}"), "--output"),
-        (("parse", "other", "other", "--guide", "{kept}", "-o", "{kept}"), "--output"),
+        (("parse", "other", "other", "--base", "{kept}", "-o", "{kept}"), "--output"),
         (("tag", "other", "{kept}", "-o", "{kept}"), "--output"),
         (("tag", "{kept}", "other", "-o", "{kept}"), "--output"),
         (("tag", "other", "other", "--tagger", "{kept}", "-o", "{kept}"), "--output"),
@@ -116,9 +116,9 @@ def test_a_fault_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
         (("reorder", "align", "other", "{kept}", "other", "-o", "{kept}"), "--output"),
         (("jackknife", "{kept}", "-o", "{kept}"), "--output"),
         (("clusters", "other", "{kept}", "-o", "{kept}"), "--output"),
-        (("combine", "{kept}", "other", "--model", "{kept}"), "--model"),
-        (("combine", "other", "{kept}", "--model", "{kept}"), "--model"),
-        (("combine", "other", "other", "--dev", "{kept}", "--model", "{kept}"), "--model"),
+        (("rerank", "{kept}", "other", "--model", "{kept}"), "--model"),
+        (("rerank", "other", "{kept}", "--model", "{kept}"), "--model"),
+        (("rerank", "other", "other", "--dev", "{kept}", "--model", "{kept}"), "--model"),
         (("train", "{kept}", "--model", "{kept}"), "--model"),
         (("train", "other", "--dev", "{kept}", "--model", "{kept}"), "--model"),
         (("train", "other", "--also", "root:{kept}", "--model", "{kept}"), "--model"),
@@ -165,7 +165,7 @@ def test_light_commands_load_no_kernels(tmp_path: Path) -> None:
         "train|--help",
         "parse|--help",
         "jackknife|--help",
-        "combine|--help",
+        "rerank|--help",
         f"evaluate|{gold}|{gold}",
         f"info|{tmp_path / 'model'}",
     ]

@@ -10,7 +10,7 @@ import pytest
 from commandline import run
 
 from stub_parser import StubParser, stub_model_fixture
-from treetune.cli.steps import epoch_lines, follow_epochs, tally_line
+from treetune.cli.training_progress import epoch_lines, follow_epochs, tally_line
 from treetune.corpus.treebank import write_trees
 from treetune.learning.progress import Progress, Tally
 from treetune.sample import generate

@@ -13,7 +13,7 @@ OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 
 
 @pytest.mark.parametrize(
-    "command", ["train", "parse", "tag", "evaluate", "reorder", "jackknife", "combine", "clusters", "info", "demo"]
+    "command", ["train", "parse", "tag", "evaluate", "reorder", "jackknife", "rerank", "clusters", "info", "demo"]
 )
 def test_every_option_is_documented(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # Wide enough that no name is cut in two.

@@ -1,4 +1,4 @@
-"""Graph parsers and guided parsers behind the real commands, on generated sentences."""
+"""Graph parsers and stacked parsers behind the real commands, on generated sentences."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MODELS: dict[str, tuple[object, ...]] = {
     "graph2": ("--parser", "graph2"),
     "joint": ("--parser", "graph", "--labels", "joint"),
     "crossing": ("--parser", "graph", "--decoder", "non-projective"),
-    "guided": ("--parser", "graph", "--guide", "transition", "--folds", 2),
+    "stacked": ("--parser", "graph", "--base", "transition", "--folds", 2),
 }
 
 
@@ -130,9 +130,9 @@ def test_what_is_noted(folder: Path) -> None:
     noted = {name: storage.inspect(folder / name) for name in MODELS}
     assert {name: header.kind for name, header in noted.items()} == {
         **{"graph": "graph", "graph2": "graph", "joint": "graph", "crossing": "graph"},
-        "guided": "guided",
+        "stacked": "stacked",
     }
-    options = {name: header.config["options"] for name, header in noted.items() if name != "guided"}
+    options = {name: header.config["options"] for name, header in noted.items() if name != "stacked"}
     assert [options[name]["order"] for name in options] == [1, 2, 1, 1]
     assert options["joint"]["labels"] == "joint"
     assert options["crossing"]["decoder"] == "non-projective"
@@ -140,9 +140,9 @@ def test_what_is_noted(folder: Path) -> None:
         assert header.info["training"]["learner"] == "mira"
         assert header.info["training"]["k"] == 5
         assert "root" in header.labels
-    guide = noted["guided"].info["training"]["guide"]
-    assert (guide["parser"], guide["folds"]) == ("transition", 2)
-    assert 0.5 < guide["scores"]["LAS"] < 1
+    base = noted["stacked"].info["training"]["base_tree"]
+    assert (base["parser"], base["folds"]) == ("transition", 2)
+    assert 0.5 < base["scores"]["LAS"] < 1
     for name in MODELS:
         assert run("info", folder / name).code == 0
 
@@ -180,8 +180,8 @@ def test_search_options(folder: Path) -> None:
         (("--decoder", "projectiv"), "unknown decoder 'projectiv'; known: non-projective, projective"),
         (("--max-memory", 0), "max_memory must be a number of GB above 0, found 0"),
         (
-            ("--guide", folder / "test.conllu"),
-            f"{folder / 'graph'} was trained without a guide and would not look at --guide; leave it out",
+            ("--base", folder / "test.conllu"),
+            f"{folder / 'graph'} was trained without base trees and would not look at --base; leave it out",
         ),
     ):
         result = run(*parse, *options)
@@ -200,17 +200,17 @@ def test_a_sentence_that_takes_too_much_memory_is_refused_by_name(folder: Path) 
     assert run("parse", folder / "graph", source).code == 0
 
 
-def test_a_guide_from_a_file(folder: Path, tmp_path: Path) -> None:
-    train_guide, dev_guide, model = (tmp_path / name for name in ("train.conllu", "dev.conllu", "m"))
-    done = run("jackknife", folder / "train.conllu", "-o", train_guide, "--folds", 2, "--epochs", 2, "-q")
+def test_a_base_tree_from_a_file(folder: Path, tmp_path: Path) -> None:
+    train_base, dev_base, model = (tmp_path / name for name in ("train.conllu", "dev.conllu", "m"))
+    done = run("jackknife", folder / "train.conllu", "-o", train_base, "--folds", 2, "--epochs", 2, "-q")
     assert (done.code, done.err) == (0, "")
-    assert run("parse", folder / "graph2", folder / "dev.conllu", "-o", dev_guide, "-q").code == 0
-    options = ("--parser", "graph", "--guide", train_guide, "--dev-guide", dev_guide)
+    assert run("parse", folder / "graph2", folder / "dev.conllu", "-o", dev_base, "-q").code == 0
+    options = ("--parser", "graph", "--base", train_base, "--dev-base", dev_base)
     assert train(folder, model, *options).code == 0
-    assert storage.inspect(model).info["training"]["guide"]["sentences"] == 200
-    guided = run("parse", model, folder / "dev.conllu", "--guide", dev_guide, "-o", tmp_path / "out.conllu", "-q")
-    assert (guided.code, guided.err) == (0, "")
+    assert storage.inspect(model).info["training"]["base_tree"]["sentences"] == 200
+    stacked = run("parse", model, folder / "dev.conllu", "--base", dev_base, "-o", tmp_path / "out.conllu", "-q")
+    assert (stacked.code, stacked.err) == (0, "")
     assert storage.inspect(model).info["scores"]["dev"] == scores(folder / "dev.conllu", tmp_path / "out.conllu")
     alone = run("parse", model, folder / "dev.conllu")
     assert (alone.code, alone.out) == (1, "")
-    assert alone.err.startswith("error: this model was trained with the output of another parser as a guide")
+    assert alone.err.startswith("error: this model was trained with the trees of a base parser")

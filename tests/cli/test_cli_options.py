@@ -12,13 +12,13 @@ from stub_parser import StubParser, stub_model_fixture
 from treetune import storage
 from treetune.build import PARSERS, make_parser
 from treetune.cli.options import columns
+from treetune.config.recipe import OWNERS
 from treetune.errors import ConfigError
-from treetune.experiment.recipe import OWNERS
 
 __all__ = ["stub_model_fixture"]
 
 # Options of the learner and of the data, not of the parser itself.
-NOT_OF_THE_PARSER = {"update", "cost_augmented", "guide"}
+NOT_OF_THE_PARSER = {"update", "cost_augmented", "base_tree"}
 
 
 def train(tmp_path: Path, *options: object) -> Result:

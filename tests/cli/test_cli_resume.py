@@ -39,7 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     heads = [[0 if head == 0 else UNKNOWN_HEAD for head in example.gold.heads[1:]] for example in questions]
     pairs = zip(questions, heads, strict=True)
     write_trees((Example(example.sentence, Tree.of(known)) for example, known in pairs), folder / "questions.conllu")
-    assert run("train", *arguments(folder, folder / "whole"), "--log", folder / "whole.jsonl", "-q") == Result(
+    assert run("train", *arguments(folder, folder / "perceptron"), "--log", folder / "whole.jsonl", "-q") == Result(
         0, "", ""
     )
     return folder
@@ -87,7 +87,7 @@ def test_ctrl_c_and_resume(folder: Path, tmp_path: Path, monkeypatch: pytest.Mon
     assert result.code == 0
     # Before the objective has started no epoch can be the best.
     assert result.err.startswith("resumed\n" if epochs == 1 else "resumed; best so far: epoch ")
-    assert model.read_bytes() == (folder / "whole").read_bytes()
+    assert model.read_bytes() == (folder / "perceptron").read_bytes()
     assert names(tmp_path) == ["log.jsonl", "m"]
     assert logged(log) == logged(folder / "whole.jsonl")
     # The report has the epochs before the interruption too.
@@ -112,7 +112,7 @@ def test_a_process_that_is_killed(folder: Path, tmp_path: Path, sign: signal.Sig
         assert errors.endswith("the same command with --resume goes on from there\n")
     assert not model.exists()
     assert run("train", *arguments(folder, model, "--resume", "-q")) == Result(0, "", "")
-    assert model.read_bytes() == (folder / "whole").read_bytes()
+    assert model.read_bytes() == (folder / "perceptron").read_bytes()
     assert "m.checkpoint" not in names(tmp_path)
 
 
@@ -128,7 +128,7 @@ def test_killed_when_all_was_done_but_the_model(folder: Path, tmp_path: Path, mo
     )
     assert "m.checkpoint" in names(tmp_path)
     assert run("train", *arguments(folder, model, "--resume", "-q")) == Result(0, "", "")
-    assert model.read_bytes() == (folder / "whole").read_bytes()
+    assert model.read_bytes() == (folder / "perceptron").read_bytes()
 
 
 def interrupt(*args: object, **options: object) -> None:
@@ -139,7 +139,7 @@ def test_without_dev_the_last_epoch_is_kept_also_after_resuming(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     base = ("train", folder / "train.conllu", "--beam", 2, "--epochs", 3, "-q")
-    assert run(*base, "--model", tmp_path / "whole") == Result(0, "", "")
+    assert run(*base, "--model", tmp_path / "perceptron") == Result(0, "", "")
     for epochs in (1, 3):
         model = tmp_path / f"m{epochs}"
         with monkeypatch.context() as patch:
@@ -149,7 +149,7 @@ def test_without_dev_the_last_epoch_is_kept_also_after_resuming(
                 stop_after(patch, epochs, KeyboardInterrupt())
             assert run(*base, "--model", model).code == 130
         assert run(*base, "--model", model, "--resume") == Result(0, "", "")
-        assert model.read_bytes() == (tmp_path / "whole").read_bytes()
+        assert model.read_bytes() == (tmp_path / "perceptron").read_bytes()
 
 
 def test_records_that_were_lost_do_not_change_the_model(
@@ -165,7 +165,7 @@ def test_records_that_were_lost_do_not_change_the_model(
     assert result.code == 0
     assert [record["epoch"] for record in json.loads(result.out)["epochs"]] == [1, 2, *range(4, EPOCHS + 1)]
     assert len(logged(tmp_path / "l")) == EPOCHS - 1
-    assert model.read_bytes() == (folder / "whole").read_bytes()
+    assert model.read_bytes() == (folder / "perceptron").read_bytes()
 
 
 def test_a_loss_that_fails_leaves_a_checkpoint(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,7 +213,7 @@ def test_nothing_to_resume_from(folder: Path, tmp_path: Path) -> None:
     result = run("train", *arguments(folder, model, "--resume"))
     assert result.code == 0
     assert result.err.startswith("there is no checkpoint to resume from; starting from the beginning\nepoch 1/6  ")
-    assert model.read_bytes() == (folder / "whole").read_bytes()
+    assert model.read_bytes() == (folder / "perceptron").read_bytes()
 
 
 def test_a_checkpoint_elsewhere_or_none(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,12 +243,12 @@ def test_a_checkpoint_elsewhere_or_none(folder: Path, tmp_path: Path, monkeypatc
         (("--no-checkpoint", "--resume"), "--no-checkpoint contradicts --resume; leave one of them"),
         (("--no-checkpoint", "--checkpoint", "c"), "--no-checkpoint contradicts --checkpoint; leave one of them"),
         (
-            ("--guide", "stub", "--resume"),
-            "a training with a guide that is trained here has no checkpoints; leave --resume out",
+            ("--base", "stub", "--resume"),
+            "a training with a base parser that is trained here has no checkpoints; leave --resume out",
         ),
         (
-            ("--guide", "stub", "--checkpoint", "c"),
-            "a training with a guide that is trained here has no checkpoints; leave --checkpoint out",
+            ("--base", "stub", "--checkpoint", "c"),
+            "a training with a base parser that is trained here has no checkpoints; leave --checkpoint out",
         ),
         (("--log", "{tmp}/m"), "--model and --log name the same file, {tmp}/m; give another name"),
         (("--plot", "{tmp}/l.svg", "--log", "{tmp}/l.svg"), "--log and --plot name the same file, {tmp}/l.svg; give"),

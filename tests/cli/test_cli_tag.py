@@ -209,7 +209,7 @@ def test_what_cannot_be_written_is_refused(
         (("--task", "tag", "--parser", "graph"), "the task tag is for a tagger and has no parser; leave one of them"),
         (("--task", "tag", "--beam", "4"), "--beam is an option of transition parsers; the task is tag"),
         (("--task", "tag", "--column", "upos,upos"), "columns: 'upos' is named twice"),
-        (("--task", "tag", "--guide", "transition"), "--guide is for parsers; a tagger looks at no trees"),
+        (("--task", "tag", "--base", "transition"), "--base is for parsers; a tagger looks at no trees"),
         (
             ("--task", "tag", "--choose-by", "LAS", "--dev", "dev.conllu"),
             "--choose-by: expected one of UPOS, accuracy, known, unknown, sentences, found 'LAS'",

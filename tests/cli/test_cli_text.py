@@ -200,7 +200,7 @@ def test_models_of_one_part_are_used_too(model: Path, text: Path, tmp_path: Path
         (("MODEL", "IN", "--constrained"), "--constrained is for CoNLL-U, and the input is raw text; leave it out"),
         (("MODEL", "IN", "--lenient", "--tokenized"), "--lenient is for CoNLL-U, and the input is tokens with spaces"),
         (("MODEL", "IN", "--conllu", "--ranges"), "--ranges is for raw text, and the input is CoNLL-U; leave it out"),
-        (("MODEL", "IN", "--guide", "x", "--conllu"), "MODEL was trained without a guide and would not look at"),
+        (("MODEL", "IN", "--base", "x", "--conllu"), "MODEL was trained without base trees and would not look at"),
         (("MODEL", "IN", "--decoder", "projective"), "--decoder is an option of graph parsers; the parser is"),
         (("TOKENIZER", "IN", "--k-best", "2"), "TOKENIZER has no parser, and no use for --k-best; leave it out"),
         (("TOKENIZER", "IN", "--keep-tags"), "TOKENIZER has no tagger and keeps the tags of IN anyway"),
@@ -343,12 +343,12 @@ def test_a_pipeline_that_goes_on_is_resumed(
     model: Path, questions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arguments = ("train", "--start-from", model, "--also", f"root:{questions}", "--epochs", 3, "-q", "--model")
-    assert run(*arguments, tmp_path / "whole").code == 0
+    assert run(*arguments, tmp_path / "perceptron").code == 0
     with monkeypatch.context() as patch:
         stop_after(patch, 1, KeyboardInterrupt())
         assert run(*arguments, tmp_path / "m").code == 130
     assert run(*arguments, tmp_path / "m", "--resume").code == 0
-    assert (tmp_path / "m").read_bytes() == (tmp_path / "whole").read_bytes()
+    assert (tmp_path / "m").read_bytes() == (tmp_path / "perceptron").read_bytes()
 
 
 @pytest.mark.usefixtures("_embedded")
@@ -415,7 +415,7 @@ def test_what_of_a_pipeline_cannot_go_on(model: Path, questions: Path, tmp_path:
         (("--task", "tokenizer", "--beam", 2), "--beam cannot be given with --task tokenizer; leave it out"),
         (("--task", "pipeline", "--resume"), "--resume cannot be given with --task pipeline; leave it out"),
         (("--task", "pipeline", "--also", "root:x"), "--also cannot be given with --task pipeline; leave it out"),
-        (("--jackknife", 2, "--guide", "graph"), "--guide cannot be given with --jackknife; leave it out"),
+        (("--jackknife", 2, "--base", "graph"), "--base cannot be given with --jackknife; leave it out"),
         (("--jackknife", 2, "--choose-by", "UAS"), "--choose-by cannot be given with --jackknife; leave it out"),
         (("--task", "pipeline", "--decoder", "projective"), "--decoder is an option of graph parsers"),
         (("--task", "pipeline", "--column", "upos"), "--column cannot be given with --task pipeline; leave it out"),

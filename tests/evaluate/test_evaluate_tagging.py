@@ -9,9 +9,9 @@ import pytest
 from treetune.corpus.sentence import Sentence
 from treetune.corpus.tags import Tagged, Tags
 from treetune.errors import ConfigError, DataError
-from treetune.evaluate.judges import TREES
+from treetune.evaluate.scorers import TREES
 from treetune.evaluate.significance import mcnemar, paired_bootstrap
-from treetune.evaluate.tagging import evaluate_tags, tag_judge
+from treetune.evaluate.tagging import evaluate_tags, tag_scorer
 
 WORDS = ["a", "b", "c"]
 GOLD = [
@@ -63,9 +63,9 @@ def test_significance_works_for_tags() -> None:
 
 def test_judges_name_their_metrics() -> None:
     assert TREES.usual == "LAS"
-    judge = tag_judge(("xpos",))
-    assert (judge.usual, judge.metrics[0]) == ("accuracy", "XPOS")
-    assert judge.score([], []).metrics == judge.metrics
+    scorer = tag_scorer(("xpos",))
+    assert (scorer.usual, scorer.metrics[0]) == ("accuracy", "XPOS")
+    assert scorer.score([], []).metrics == scorer.metrics
 
 
 def test_other_sentences_are_refused() -> None:

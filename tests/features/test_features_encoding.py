@@ -24,7 +24,7 @@ from treetune.features.encoding import (
     UNSEEN,
     USUAL_COLUMNS,
     Encoder,
-    guide_heads,
+    encode_base_heads,
     normalise,
     word_shape,
 )
@@ -183,7 +183,7 @@ def test_lower_is_the_whole_form_without_case_and_digits(form: str, lower: str) 
     ],
 )
 def test_only_the_columns_asked_for_are_kept(chosen: Sequence[str] | None, expected: tuple[str, ...]) -> None:
-    sentences = [replace(DOG, guide=Tree.of([2, 3, 0, 5, 3], ["det", "nsubj", "root", "det", "obj"]))]
+    sentences = [replace(DOG, base_tree=Tree.of([2, 3, 0, 5, 3], ["det", "nsubj", "root", "det", "obj"]))]
     every = Encoder.learn(sentences, min_count=1, columns=COLUMNS)
     encoder = Encoder.learn(sentences, min_count=1, columns=chosen)
     assert encoder.columns == expected
@@ -202,72 +202,72 @@ def test_a_column_that_does_not_exist_is_refused() -> None:
 def test_a_column_asked_for_is_left_out_where_the_treebank_has_nothing_for_it() -> None:
     encoder = Encoder.learn([DOG.without("xpos")], columns=["w", "x", "t", "g"])
     assert encoder.columns == ("w", "t")
-    assert not encoder.is_guided
+    assert not encoder.is_stacked
 
 
-GUIDED = replace(DOG, guide=Tree.of([2, 3, 0, 5, 3], ["det", "nsubj", "root", "det", "obj"]))
+STACKED = replace(DOG, base_tree=Tree.of([2, 3, 0, 5, 3], ["det", "nsubj", "root", "det", "obj"]))
 
 
-def test_the_guide_gives_a_column_of_labels() -> None:
-    encoder = Encoder.learn([GUIDED], columns=(*USUAL_COLUMNS, "g"))
-    assert encoder.is_guided
-    assert strings(encoder, GUIDED)["g"] == ["det", "nsubj", "root", "det", "obj"]
-    other = replace(DOG, guide=Tree.of([0, 1, 1, 1, 1], ["root", "obj", "", "punct", "det"]))
+def test_the_base_tree_gives_a_column_of_labels() -> None:
+    encoder = Encoder.learn([STACKED], columns=(*USUAL_COLUMNS, "g"))
+    assert encoder.is_stacked
+    assert strings(encoder, STACKED)["g"] == ["det", "nsubj", "root", "det", "obj"]
+    other = replace(DOG, base_tree=Tree.of([0, 1, 1, 1, 1], ["root", "obj", "", "punct", "det"]))
     assert strings(encoder, other)["g"] == ["root", "obj", "?", "?", "det"]
     assert columns(encoder, [other])["g"][0] == ROOT_ID
 
 
-def test_a_guide_without_labels_is_a_guide() -> None:
-    bare = replace(DOG, guide=Tree.of([2, 3, 0, 5, 3]))
+def test_a_base_tree_without_labels_is_a_base_tree() -> None:
+    bare = replace(DOG, base_tree=Tree.of([2, 3, 0, 5, 3]))
     encoder = Encoder.learn([bare], columns=["g"])
-    assert encoder.is_guided
+    assert encoder.is_stacked
     assert columns(encoder, [bare])["g"] == [ROOT_ID] + [FIRST_ID] * 5
 
 
-def test_guides_nobody_asked_for_change_nothing() -> None:
-    assert Encoder.learn([GUIDED]) == Encoder.learn([DOG]) == Encoder.learn([GUIDED, DOG, DOG][:1])
-    assert columns(Encoder.learn([DOG]), [GUIDED]) == columns(Encoder.learn([DOG]), [DOG])
-    Encoder.learn([GUIDED, DOG])  # without the column a guide may be missing
+def test_base_trees_nobody_asked_for_change_nothing() -> None:
+    assert Encoder.learn([STACKED]) == Encoder.learn([DOG]) == Encoder.learn([STACKED, DOG, DOG][:1])
+    assert columns(Encoder.learn([DOG]), [STACKED]) == columns(Encoder.learn([DOG]), [DOG])
+    Encoder.learn([STACKED, DOG])  # without the column a base may be missing
 
 
-def test_an_encoder_of_guides_refuses_sentences_without() -> None:
-    encoder = Encoder.learn([GUIDED], columns=["w", "g"])
-    for refuse in (encoder.encode, guide_heads):
+def test_an_encoder_of_base_trees_refuses_sentences_without() -> None:
+    encoder = Encoder.learn([STACKED], columns=["w", "g"])
+    for refuse in (encoder.encode, encode_base_heads):
         with pytest.raises(ModelError) as caught:
-            refuse([GUIDED, DOG])
+            refuse([STACKED, DOG])
         assert str(caught.value) == (
-            "this model was trained with the output of another parser as a guide; "
-            "give it with --guide FILE, in Python with treetune.corpus.with_guides"
+            "this model was trained with the trees of a base parser; "
+            "give it with --base FILE, in Python with treetune.corpus.with_base_trees"
         )
 
 
-def test_some_sentences_with_and_some_without_guides_are_refused() -> None:
+def test_some_sentences_with_and_some_without_base_trees_are_refused() -> None:
     with pytest.raises(DataError) as caught:
-        Encoder.learn([GUIDED, GUIDED, DOG, DOG], columns=["g"])
+        Encoder.learn([STACKED, STACKED, DOG, DOG], columns=["g"])
     assert str(caught.value) == (
-        "sentence 3 of the treebank has no guide, but others have one; give guides to all sentences or to none"
+        "sentence 3 of the treebank has no base tree, but others have one; give base trees to all sentences or to none"
     )
 
 
-def test_a_guide_of_another_length_is_refused() -> None:
-    wrong = replace(DOG, guide=Tree.of([0, 1]))
-    encoder = Encoder.learn([GUIDED], columns=["g"])
-    for refuse in (encoder.encode, guide_heads, lambda them: Encoder.learn(them, columns=["g"])):
-        with pytest.raises(DataError, match=r"^expected a guide of 5 words, found one of 2$"):
+def test_a_base_tree_of_another_length_is_refused() -> None:
+    wrong = replace(DOG, base_tree=Tree.of([0, 1]))
+    encoder = Encoder.learn([STACKED], columns=["g"])
+    for refuse in (encoder.encode, encode_base_heads, lambda them: Encoder.learn(them, columns=["g"])):
+        with pytest.raises(DataError, match=r"^expected a base tree of 5 words, found one of 2$"):
             refuse([wrong])
 
 
 @given(st.lists(any_sentences(), max_size=4), st.data())
 @settings(max_examples=30)
-def test_heads_of_guides_stand_where_encode_puts_the_tokens(drawn: list[Sentence], data: st.DataObject) -> None:
-    sentences = [replace(sentence, guide=data.draw(trees(size=len(sentence)))) for sentence in drawn]
+def test_heads_of_base_trees_stand_where_encode_puts_the_tokens(drawn: list[Sentence], data: st.DataObject) -> None:
+    sentences = [replace(sentence, base_tree=data.draw(trees(size=len(sentence)))) for sentence in drawn]
     _, offsets = Encoder(INPUTS, {"w": []}).encode(sentences)
-    heads = guide_heads(sentences)
+    heads = encode_base_heads(sentences)
     assert heads.dtype == np.int32
     assert len(heads) == offsets[-1]
     for sentence, start, end in zip(sentences, offsets[:-1], offsets[1:], strict=True):
-        assert sentence.guide is not None
-        assert tuple(heads[start:end]) == sentence.guide.heads
+        assert sentence.base_tree is not None
+        assert tuple(heads[start:end]) == sentence.base_tree.heads
 
 
 def test_an_encoder_of_an_old_file_has_the_columns_it_was_saved_with() -> None:

@@ -27,8 +27,8 @@ EPOCHS = 5
 
 def objectives() -> list[Objective]:
     return [
-        Objective(QUESTIONS, Root(), rate=0.5, k=2, start=2, hide_words=0.3, near_misses=True),
-        Objective(QUESTIONS[:4], Attachment(), search="constrained", rate=0.75, start=3, dev=QUESTIONS),
+        Objective(QUESTIONS, Root(), rate=0.5, k=2, start=2, word_dropout=0.3, margin_updates=True),
+        Objective(QUESTIONS[:4], Attachment(), search="forced", rate=0.75, start=3, dev=QUESTIONS),
         Objective(QUESTIONS[4:7], name="more trees", start=2),
     ]
 

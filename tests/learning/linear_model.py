@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import DataError
-from treetune.evaluate.judges import TREES, Judge
+from treetune.evaluate.scorers import TREES, Scorer
 from treetune.models.base import Candidate
-from treetune.models.learners import LearningOptions
+from treetune.models.learning_options import LearningOptions
 
 Vector = Mapping[str, float]
 # The outputs of each input, in the order in which equal scores rank, with their features.
@@ -55,7 +55,7 @@ def average(vectors: Sequence[Vector]) -> dict[str, float]:
     return {name: sum(vector.get(name, 0.0) for vector in vectors) / len(vectors) for name in names}
 
 
-class LinearPractice:
+class LinearOnlineDecoder:
     def __init__(self, learner: LinearLearner, sentences: Sequence[Sentence]) -> None:
         self._learner = learner
         self._sentences = sentences
@@ -79,13 +79,15 @@ class LinearLearner:
     The average is over the weights at the start and those with which each example was met.
     """
 
-    def __init__(self, model: LinearModel, treebank: Sequence[Example], options: LearningOptions, go_on: bool) -> None:
+    def __init__(
+        self, model: LinearModel, treebank: Sequence[Example], options: LearningOptions, warm_start: bool
+    ) -> None:
         self.model = model
         self._treebank = treebank
         self._name = options.get("learner") or "perceptron"
         # The perceptron takes steps of one, MIRA here any.
         self._largest = 1.0 if self._name == "perceptron" else float("inf")
-        self.weights: dict[str, float] = dict(model.weights or {}) if go_on else {}
+        self.weights: dict[str, float] = dict(model.weights or {}) if warm_start else {}
         self.met: list[dict[str, float]] = [dict(self.weights)]
         self.log: list[tuple[str, str]] = []
         self.moves: list[float] = []
@@ -119,8 +121,8 @@ class LinearLearner:
             self.weights[name] = self.weights.get(name, 0.0) + size * value
         return True
 
-    def practice(self, sentences: Sequence[Sentence]) -> LinearPractice:
-        return LinearPractice(self, sentences)
+    def online_decoder(self, sentences: Sequence[Sentence]) -> LinearOnlineDecoder:
+        return LinearOnlineDecoder(self, sentences)
 
     def step(self) -> None:
         if self.model.averaged:
@@ -172,11 +174,11 @@ class LinearModel:
         return self.weights is not None
 
     @property
-    def judge(self) -> Judge:
+    def scorer(self) -> Scorer:
         return TREES
 
     @property
-    def is_guided(self) -> bool:
+    def is_stacked(self) -> bool:
         return False
 
     def with_options(self, **options: Any) -> Self:
@@ -222,10 +224,10 @@ class LinearModel:
         treebank: Sequence[Example],
         *,
         seed: int = 0,
-        go_on: bool = False,
+        warm_start: bool = False,
         **options: Unpack[LearningOptions],
     ) -> LinearLearner:
-        learner = LinearLearner(copy.copy(self), treebank, options, go_on)
+        learner = LinearLearner(copy.copy(self), treebank, options, warm_start)
         self.learners.append(learner)
         return learner
 

@@ -69,7 +69,7 @@ def augmented_by_hand(
     """One step on the objective for each on the treebank, from epoch `start` on; the average begins there."""
     learner = model.learner(treebank, seed=seed, **options)
     items = [sentence_and_reference(item) for item in objective.data]
-    ranker = Ranker(learner.practice([sentence for sentence, _ in items]), objective)
+    ranker = Ranker(learner.online_decoder([sentence for sentence, _ in items]), objective)
     shuffles = np.random.default_rng(seed), np.random.default_rng([seed, 1])
     waiting: list[int] = []
     for epoch in range(1, epochs + 1):
@@ -135,7 +135,7 @@ def weights_met(start: int, epochs: int, seed: int = 0) -> list[dict[str, float]
 @pytest.mark.parametrize(("start", "used"), [(1, 1), (2, 2), (4, 4), (None, 3)])
 def test_the_average_begins_where_an_objective_starts(start: int | None, used: int) -> None:
     model = LinearModel(SPACE, averaged=True)
-    objective = Objective([example("w", "y3")], cost, k=4, step="whole", start=start)
+    objective = Objective([example("w", "y3")], cost, k=4, step="perceptron", start=start)
     for _ in train(model, TREEBANK, objectives=[objective], epochs=4):
         pass
     expected = average(weights_met(used, 4))
@@ -159,8 +159,8 @@ def test_every_start_begins_an_average() -> None:
 
 def test_going_on_averages_from_the_first_step() -> None:
     model = LinearModel(SPACE, {"y3": 2.0}, averaged=True)
-    objective = Objective([example("w", "y0")], cost, k=4, step="whole")
-    reports = list(train(model, objectives=[objective], epochs=3, go_on=True))
+    objective = Objective([example("w", "y0")], cost, k=4, step="perceptron")
+    reports = list(train(model, objectives=[objective], epochs=3, warm_start=True))
     assert reports[0].settings["objectives"][0]["start"] == 1
     assert [report.objectives[0].updated for report in reports if report.is_epoch_end] == [1, 0, 0]
     # The weights to go on from count once by themselves, and once for the example that they were met with.

@@ -157,7 +157,7 @@ def test_going_on_from_a_model_can_be_stopped_too(tmp_path: Path) -> None:
 
     def more(model: Parser, **options: Any) -> Any:
         objective = Objective(QUESTIONS, Root())
-        return train(model, objectives=[objective], go_on=True, epochs=3, checkpoint=tmp_path / "c", **options)
+        return train(model, objectives=[objective], warm_start=True, epochs=3, checkpoint=tmp_path / "c", **options)
 
     expected = old(1)
     for _ in more(expected):
@@ -240,8 +240,8 @@ CHANGES: dict[str, dict[str, Any]] = {
     "rate": {"objectives": changed(0, rate=1.0)},
     "k": {"objectives": changed(0, k=3)},
     "max_k": {"objectives": changed(0, max_k=32)},
-    "step": {"objectives": changed(1, step="whole")},
-    "near misses": {"objectives": changed(0, near_misses=False)},
+    "step": {"objectives": changed(1, step="perceptron")},
+    "near misses": {"objectives": changed(0, margin_updates=False)},
     "start": {"objectives": changed(0, start=3)},
     "search": {"objectives": changed(1, search="list")},
     "loss": {"objectives": changed(1, loss=Root())},

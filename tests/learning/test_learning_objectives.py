@@ -40,7 +40,7 @@ def wanted(label: str, words: Sequence[str] = WORDS) -> list[Example]:
 
 def run(objectives: Sequence[Objective], **options: Any) -> tuple[LinearModel, list[Progress]]:
     model = LinearModel(SPACE, LIKED, averaged=True)
-    return model, list(train(model, objectives=objectives, **{"go_on": True, "epochs": 3, **options}))
+    return model, list(train(model, objectives=objectives, **{"warm_start": True, "epochs": 3, **options}))
 
 
 def refusal(attempt: Callable[[], object], kind: type[TreetuneError] = ConfigError) -> str:
@@ -68,23 +68,23 @@ def test_it_is_called_after_its_loss() -> None:
         ({"rate": -1.0}, "python loss: rate must be a number above 0, found -1.0"),
         ({"rate": float("nan")}, "python loss: rate must be a number above 0, found nan"),
         ({"rate": float("inf")}, "python loss: rate must be a number above 0, found inf"),
-        ({"search": "lists"}, "unknown search 'lists'; known: constrained, growing, list (did you mean 'list'?)"),
-        ({"step": "wide"}, "unknown step 'wide'; known: smallest, whole"),
+        ({"search": "lists"}, "unknown search 'lists'; known: forced, growing, list (did you mean 'list'?)"),
+        ({"step": "wide"}, "unknown step 'wide'; known: mira, perceptron"),
         ({"k": 0}, "python loss: k must be at least 1, found 0"),
         ({"k": 1, "search": "list"}, "python loss: k must be at least 2 to have a choice, found 1"),
         ({"k": 9, "max_k": 8}, "python loss: max_k must be at least k (9), found 8"),
         ({"start": 0}, "python loss: start must be at least 1, the first epoch, found 0"),
-        ({"hide_words": 1.0}, "python loss: hide_words must be a chance from 0 to less than 1, found 1.0"),
-        ({"hide_words": -0.1}, "python loss: hide_words must be a chance from 0 to less than 1, found -0.1"),
-        ({"loss": None, "hide_words": 0.5}, "trees: only an objective with a loss can hide words"),
-        ({"loss": None, "near_misses": True}, "trees: only an objective with a loss has near misses"),
+        ({"word_dropout": 1.0}, "python loss: word_dropout must be a chance from 0 to less than 1, found 1.0"),
+        ({"word_dropout": -0.1}, "python loss: word_dropout must be a chance from 0 to less than 1, found -0.1"),
+        ({"loss": None, "word_dropout": 0.5}, "trees: word_dropout is for objectives with a loss"),
+        ({"loss": None, "margin_updates": True}, "trees: margin_updates is for objectives with a loss"),
         (
-            {"near_misses": True, "step": "whole"},
-            'python loss: near_misses needs a list and the smallest step, found search="growing" and step="whole"',
+            {"margin_updates": True, "step": "perceptron"},
+            'python loss: margin_updates needs a k-best list and step="mira", found search="growing" and step="perceptron"',
         ),
         (
-            {"near_misses": True, "search": "constrained", "loss": Root()},
-            'root loss: near_misses needs a list and the smallest step, found search="constrained" and step="smallest"',
+            {"margin_updates": True, "search": "forced", "loss": Root()},
+            'root loss: margin_updates needs a k-best list and step="mira", found search="forced" and step="mira"',
         ),
         ({"name": "mine", "k": 0}, "mine: k must be at least 1, found 0"),
         (
@@ -106,7 +106,7 @@ def test_wrong_options_are_refused_when_it_is_made(options: dict[str, Any], prob
 def test_options_of_another_search_are_not_asked_about() -> None:
     Objective(GOLD, cost, k=100, search="list")
     Objective(GOLD, cost, k=1)
-    Objective(GOLD, Root(), k=1, max_k=1, search="constrained")
+    Objective(GOLD, Root(), k=1, max_k=1, search="forced")
 
 
 @pytest.mark.parametrize(
@@ -130,9 +130,9 @@ def test_options_of_another_search_are_not_asked_about() -> None:
             "mine: expected examples with gold trees, or a loss for other references",
         ),
         (
-            [Objective(GOLD, cost, search="constrained")],
+            [Objective(GOLD, cost, search="forced")],
             {},
-            "python loss: constrained search needs a loss that can say what is known, found python, which cannot; "
+            "python loss: forced decoding needs a loss that can say what is known, found python, which cannot; "
             'use search="growing"',
         ),
         (
@@ -169,13 +169,13 @@ def test_wrong_options_are_refused_before_training(
     objectives: list[Objective], options: dict[str, Any], problem: str
 ) -> None:
     assert (
-        refusal(lambda: train(LinearModel(SPACE, LIKED), **{"go_on": True, "objectives": objectives, **options}))
+        refusal(lambda: train(LinearModel(SPACE, LIKED), **{"warm_start": True, "objectives": objectives, **options}))
         == problem
     )
 
 
 def test_an_untrained_model_cannot_go_on() -> None:
-    problem = refusal(lambda: train(LinearModel(SPACE), objectives=[Objective(GOLD, cost)], go_on=True))
+    problem = refusal(lambda: train(LinearModel(SPACE), objectives=[Objective(GOLD, cost)], warm_start=True))
     assert problem == "expected a trained model to go on from, found one without weights"
 
 
@@ -207,7 +207,7 @@ NAMED = Sentence(
 )
 def test_data_that_cannot_serve_is_refused_before_training(objective: Objective, problem: str) -> None:
     model = LinearModel(SPACE, LIKED)
-    assert refusal(lambda: train(model, objectives=[objective], go_on=True), DataError) == problem
+    assert refusal(lambda: train(model, objectives=[objective], warm_start=True), DataError) == problem
     assert refusal(lambda: train(model, GOLD, objectives=[objective]), DataError) == problem
 
 
@@ -244,10 +244,10 @@ BASE: dict[str, Any] = {"data": wanted("y4"), "loss": cost, "k": 2, "max_k": 4, 
         {"rate": 0.5},
         {"rate": 2.0},
         {"search": "list"},
-        {"search": "constrained", "loss": ZeroOne()},
+        {"search": "forced", "loss": ZeroOne()},
         {"k": 5, "max_k": 5},
         {"max_k": 2},
-        {"step": "whole"},
+        {"step": "perceptron"},
         {"start": 2},
     ],
     ids=lambda change: ", ".join(f"{key}={value}" for key, value in change.items() if key != "data") or "data",
@@ -256,7 +256,7 @@ def test_every_option_changes_what_is_learned(change: dict[str, Any]) -> None:
     models = []
     for options in (BASE, {**BASE, **change}):
         model = LinearModel(SPACE, LIKED, averaged=True)
-        for _ in train(model, wanted("y2"), objectives=[Objective(**options)], go_on=True, epochs=3):
+        for _ in train(model, wanted("y2"), objectives=[Objective(**options)], warm_start=True, epochs=3):
             pass
         models.append(model.weights)
     assert models[0] != models[1]
@@ -276,31 +276,38 @@ def test_the_smallest_step_leads_by_the_difference_in_cost() -> None:
     model = LinearModel(SPACE, LIKED)
     # One step, of one epoch over one sentence.
     objective = Objective(wanted("y4", ["u"]), cost, k=8, search="list")
-    for _ in train(model, objectives=[objective], go_on=True, epochs=1, learner="mira"):
+    for _ in train(model, objectives=[objective], warm_start=True, epochs=1, learner="mira"):
         pass
     y0, y4 = (next(c.score for c in model.k_best(sentence("u"), 10) if c.output == output(y)) for y in ("y0", "y4"))
     assert y4 - y0 == pytest.approx(0.4)
 
 
-@pytest.mark.parametrize("near_misses", [True, False])
-def test_with_near_misses_all_that_costs_more_is_kept_below_by_as_much(near_misses: bool) -> None:
-    objective = Objective(wanted("y4", ["u"]), cost, k=10, search="list", near_misses=near_misses)
+@pytest.mark.parametrize("margin_updates", [True, False])
+def test_with_near_misses_all_that_costs_more_is_kept_below_by_as_much(margin_updates: bool) -> None:
+    objective = Objective(wanted("y4", ["u"]), cost, k=10, search="list", margin_updates=margin_updates)
     model = LinearModel(SPACE, {"y4": 0.01})
-    for _ in train(model, objectives=[objective], go_on=True, epochs=200, learner="mira"):
+    for _ in train(model, objectives=[objective], warm_start=True, epochs=200, learner="mira"):
         pass
     best, *others = model.k_best(sentence("u"), 10)
     assert best.output == output("y4")
     costs = [cost(sentence("u"), other.output, output("y4")) for other in others]
     kept = [best.score - other.score >= price - 1e-6 for other, price in zip(others, costs, strict=True)]
-    assert all(kept) is near_misses
+    assert all(kept) is margin_updates
 
 
 def test_settings_say_what_has_an_effect() -> None:
     named = Objective(
-        wanted("y1"), Attachment(labelled=False), name="a", rate=0.5, search="list", k=3, step="whole", hide_words=0.25
+        wanted("y1"),
+        Attachment(labelled=False),
+        name="a",
+        rate=0.5,
+        search="list",
+        k=3,
+        step="perceptron",
+        word_dropout=0.25,
     )
-    constrained = Objective(GOLD[:2], Root(), search="constrained")
-    weighted = Objective(GOLD, Weighted([(2, Root()), (1, ZeroOne())]), near_misses=True)
+    constrained = Objective(GOLD[:2], Root(), search="forced")
+    weighted = Objective(GOLD, Weighted([(2, Root()), (1, ZeroOne())]), margin_updates=True)
     treebank = Objective(GOLD[:1], rate=2)
     assert named.settings() == {
         "name": "a",
@@ -308,15 +315,15 @@ def test_settings_say_what_has_an_effect() -> None:
         "rate": 0.5,
         "loss": {"name": "attachment", "labelled": False},
         "search": "list",
-        "step": "whole",
+        "step": "perceptron",
         "k": 3,
-        "hide_words": 0.25,
+        "word_dropout": 0.25,
     }
     assert constrained.settings() == {
-        "name": "root loss", "sentences": 2, "rate": 1.0, "loss": {"name": "root"}, "search": "constrained",
-        "step": "smallest",
+        "name": "root loss", "sentences": 2, "rate": 1.0, "loss": {"name": "root"}, "search": "forced",
+        "step": "mira",
     }  # fmt: skip
-    growing = {"search": "growing", "k": 8, "max_k": 64, "near_misses": True}
+    growing = {"search": "growing", "k": 8, "max_k": 64, "margin_updates": True}
     assert growing.items() <= weighted.settings().items()
     assert treebank.settings() == {"name": "trees", "sentences": 1, "rate": 2}
     for objective in (named, constrained, weighted, treebank):
@@ -434,7 +441,7 @@ def test_losses_are_closed_however_training_ends() -> None:
 
     run([Objective(GOLD, Closing())])
     assert Closing.closed == 1
-    reports = train(LinearModel(SPACE, LIKED), objectives=[Objective(GOLD, Closing())], go_on=True)
+    reports = train(LinearModel(SPACE, LIKED), objectives=[Objective(GOLD, Closing())], warm_start=True)
     next(reports)
     assert Closing.closed == 1
     del reports

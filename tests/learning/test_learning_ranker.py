@@ -21,7 +21,7 @@ WORD = sentence("x")
 
 
 class Scripted:
-    """A practice whose outputs are listed, best first; lists of the lengths `short` lack one output.
+    """A online_decoder whose outputs are listed, best first; lists of the lengths `short` lack one output.
 
     A constraint is answered by the `fitting` output, with a score of its own.
     """
@@ -82,52 +82,52 @@ class Priced(Loss[Tree, str]):
         return output("known")
 
 
-def take_step(practice: Scripted, loss: Priced, **options: Any) -> Step:
+def take_step(online_decoder: Scripted, loss: Priced, **options: Any) -> Step:
     objective = Objective([(WORD, "the reference")], loss, **options)
-    return Ranker(practice, objective).step(5, WORD, "the reference")
+    return Ranker(online_decoder, objective).step(5, WORD, "the reference")
 
 
 def test_the_lowest_cost_wins_and_the_margin_is_the_difference() -> None:
-    practice, loss = Scripted("abcd"), Priced({"a": 0.75, "b": 0.5, "c": 0.25, "d": 0.5})
-    assert take_step(practice, loss, search="list", k=4) == Step(Outcome.UPDATED, 0.75, 0.25)
-    assert practice.moved == [(5, "c", "a", 0.5)]
-    assert practice.asked == [4]
+    online_decoder, loss = Scripted("abcd"), Priced({"a": 0.75, "b": 0.5, "c": 0.25, "d": 0.5})
+    assert take_step(online_decoder, loss, search="list", k=4) == Step(Outcome.UPDATED, 0.75, 0.25)
+    assert online_decoder.moved == [(5, "c", "a", 0.5)]
+    assert online_decoder.asked == [4]
 
 
 def test_nothing_moves_when_the_best_output_costs_nothing() -> None:
-    practice, loss = Scripted("abcd"), Priced(dict.fromkeys("abcd", 0.0))
-    for search in ("list", "growing", "constrained"):
-        assert take_step(practice, loss, search=search, k=2) == Step(Outcome.ALREADY_BEST, 0.0, 0.0)
-    assert practice.moved == []
-    assert practice.constraints == []
+    online_decoder, loss = Scripted("abcd"), Priced(dict.fromkeys("abcd", 0.0))
+    for search in ("list", "growing", "forced"):
+        assert take_step(online_decoder, loss, search=search, k=2) == Step(Outcome.ALREADY_BEST, 0.0, 0.0)
+    assert online_decoder.moved == []
+    assert online_decoder.constraints == []
     # One list each is enough to know.
-    assert practice.asked == [2, 2, 1]
+    assert online_decoder.asked == [2, 2, 1]
 
 
 def test_nothing_moves_when_the_best_output_costs_least() -> None:
-    practice, loss = Scripted("abcd"), Priced({"a": 0.5, "b": 1.0, "c": 0.5, "d": 0.75})
-    assert take_step(practice, loss, search="list", k=4) == Step(Outcome.STUCK, 0.5, 0.5)
-    assert practice.moved == []
+    online_decoder, loss = Scripted("abcd"), Priced({"a": 0.5, "b": 1.0, "c": 0.5, "d": 0.75})
+    assert take_step(online_decoder, loss, search="list", k=4) == Step(Outcome.STUCK, 0.5, 0.5)
+    assert online_decoder.moved == []
 
 
 def test_of_equal_costs_the_model_s_best_wins() -> None:
-    practice, loss = Scripted("abcd"), Priced({"a": 1.0, "b": 0.5, "c": 0.25, "d": 0.25})
-    take_step(practice, loss, search="list", k=4)
-    assert practice.moved == [(5, "c", "a", 0.75)]
+    online_decoder, loss = Scripted("abcd"), Priced({"a": 1.0, "b": 0.5, "c": 0.25, "d": 0.25})
+    take_step(online_decoder, loss, search="list", k=4)
+    assert online_decoder.moved == [(5, "c", "a", 0.75)]
 
 
 def test_a_list_is_no_longer_than_it_may_be() -> None:
-    practice, loss = Scripted("abcd"), Priced({"a": 1.0, "b": 1.0, "c": 0.0, "d": 0.0})
-    assert take_step(practice, loss, search="list", k=2).outcome is Outcome.STUCK
-    assert practice.asked == [2]
+    online_decoder, loss = Scripted("abcd"), Priced({"a": 1.0, "b": 1.0, "c": 0.0, "d": 0.0})
+    assert take_step(online_decoder, loss, search="list", k=2).outcome is Outcome.STUCK
+    assert online_decoder.asked == [2]
 
 
 def test_a_growing_list_doubles_until_something_is_better() -> None:
     labels = [f"y{rank}" for rank in range(40)]
-    practice, loss = Scripted(labels), Priced({label: float(label != "y11") for label in labels})
-    assert take_step(practice, loss, k=2) == Step(Outcome.UPDATED, 1.0, 0.0)
-    assert practice.asked == [2, 4, 8, 16]
-    assert practice.moved == [(5, "y11", "y0", 1.0)]
+    online_decoder, loss = Scripted(labels), Priced({label: float(label != "y11") for label in labels})
+    assert take_step(online_decoder, loss, k=2) == Step(Outcome.UPDATED, 1.0, 0.0)
+    assert online_decoder.asked == [2, 4, 8, 16]
+    assert online_decoder.moved == [(5, "y11", "y0", 1.0)]
     # Each output is priced once.
     assert loss.asked == [labels[:2], labels[2:4], labels[4:8], labels[8:16]]
 
@@ -138,24 +138,24 @@ def test_a_growing_list_doubles_until_something_is_better() -> None:
 )
 def test_a_growing_list_ends_at_its_cap(k: int, max_k: int, asked: list[int]) -> None:
     labels = [f"y{rank}" for rank in range(100)]
-    practice, loss = Scripted(labels), Priced(dict.fromkeys(labels, 1.0))
-    assert take_step(practice, loss, k=k, max_k=max_k) == Step(Outcome.STUCK, 1.0, 1.0)
-    assert practice.asked == asked
-    assert [label for asked in loss.asked for label in asked] == labels[: practice.asked[-1]]
+    online_decoder, loss = Scripted(labels), Priced(dict.fromkeys(labels, 1.0))
+    assert take_step(online_decoder, loss, k=k, max_k=max_k) == Step(Outcome.STUCK, 1.0, 1.0)
+    assert online_decoder.asked == asked
+    assert [label for asked in loss.asked for label in asked] == labels[: online_decoder.asked[-1]]
 
 
 def test_a_growing_list_ends_when_there_is_nothing_new() -> None:
-    practice, loss = Scripted("abc"), Priced(dict.fromkeys("abc", 1.0))
-    assert take_step(practice, loss, k=2) == Step(Outcome.STUCK, 1.0, 1.0)
-    assert practice.asked == [2, 4, 8]
+    online_decoder, loss = Scripted("abc"), Priced(dict.fromkeys("abc", 1.0))
+    assert take_step(online_decoder, loss, k=2) == Step(Outcome.STUCK, 1.0, 1.0)
+    assert online_decoder.asked == [2, 4, 8]
     assert loss.asked == [["a", "b"], ["c"]]
 
 
 def test_a_short_list_is_not_yet_everything() -> None:
     """As of second order with crossing arcs, where two trees of a list may climb to the same one."""
-    practice, loss = Scripted("abcdef", short=(2, 4)), Priced({**dict.fromkeys("abcde", 1.0), "f": 0.0})
-    assert take_step(practice, loss, k=2) == Step(Outcome.UPDATED, 1.0, 0.0)
-    assert practice.asked == [2, 4, 8]
+    online_decoder, loss = Scripted("abcdef", short=(2, 4)), Priced({**dict.fromkeys("abcde", 1.0), "f": 0.0})
+    assert take_step(online_decoder, loss, k=2) == Step(Outcome.UPDATED, 1.0, 0.0)
+    assert online_decoder.asked == [2, 4, 8]
 
 
 def test_a_longer_list_may_begin_with_another_output() -> None:
@@ -166,84 +166,86 @@ def test_a_longer_list_may_begin_with_another_output() -> None:
             found = super().k_best(place, k, constraint=constraint)
             return found if k == 2 else [Candidate(output("new"), 1.0), *found]
 
-    practice, loss = Wider("abcd"), Priced({"a": 0.75, "b": 1.0, "c": 0.5, "d": 1.0, "new": 0.25})
-    assert take_step(practice, loss, k=2, max_k=4) == Step(Outcome.STUCK, 0.25, 0.25)
-    assert practice.moved == []
+    online_decoder, loss = Wider("abcd"), Priced({"a": 0.75, "b": 1.0, "c": 0.5, "d": 1.0, "new": 0.25})
+    assert take_step(online_decoder, loss, k=2, max_k=4) == Step(Outcome.STUCK, 0.25, 0.25)
+    assert online_decoder.moved == []
 
 
 def test_a_whole_step_has_no_margin() -> None:
-    for search in ("list", "growing", "constrained"):
-        practice = Scripted("abc", fitting=Candidate(output("c"), -2.0))
+    for search in ("list", "growing", "forced"):
+        online_decoder = Scripted("abc", fitting=Candidate(output("c"), -2.0))
         loss = Priced({"a": 0.75, "b": 1.0, "c": 0.25})
-        assert take_step(practice, loss, search=search, k=3, step="whole") == Step(Outcome.UPDATED, 0.75, 0.25)
-        assert practice.moved == [(5, "c", "a", None)]
+        assert take_step(online_decoder, loss, search=search, k=3, step="perceptron") == Step(
+            Outcome.UPDATED, 0.75, 0.25
+        )
+        assert online_decoder.moved == [(5, "c", "a", None)]
 
 
 def test_constrained_search_moves_to_what_is_known() -> None:
-    practice, loss = Scripted("ab", fitting=Candidate(output("z"), -9.0)), Priced({"a": 1.0, "z": 0.25})
-    assert take_step(practice, loss, search="constrained") == Step(Outcome.UPDATED, 1.0, 0.25)
-    assert practice.asked == [1]
-    assert practice.constraints == [output("known")]
-    assert practice.moved == [(5, "z", "a", 0.75)]
+    online_decoder, loss = Scripted("ab", fitting=Candidate(output("z"), -9.0)), Priced({"a": 1.0, "z": 0.25})
+    assert take_step(online_decoder, loss, search="forced") == Step(Outcome.UPDATED, 1.0, 0.25)
+    assert online_decoder.asked == [1]
+    assert online_decoder.constraints == [output("known")]
+    assert online_decoder.moved == [(5, "z", "a", 0.75)]
     assert loss.asked == [["a"], ["z"]]
 
 
 def test_what_is_known_may_fit_into_no_output() -> None:
-    practice, loss = Scripted("ab"), Priced({"a": 1.0})
-    assert take_step(practice, loss, search="constrained") == Step(Outcome.STUCK, 1.0, 1.0)
-    assert practice.constraints == [output("known")]
-    assert practice.moved == []
+    online_decoder, loss = Scripted("ab"), Priced({"a": 1.0})
+    assert take_step(online_decoder, loss, search="forced") == Step(Outcome.STUCK, 1.0, 1.0)
+    assert online_decoder.constraints == [output("known")]
+    assert online_decoder.moved == []
 
 
 @pytest.mark.parametrize("cost", [1.0, 2.0])
 def test_what_is_known_may_not_be_better(cost: float) -> None:
-    practice, loss = Scripted("ab", fitting=Candidate(output("z"), -9.0)), Priced({"a": 1.0, "z": cost})
-    assert take_step(practice, loss, search="constrained") == Step(Outcome.STUCK, 1.0, 1.0)
-    assert practice.moved == []
+    online_decoder, loss = Scripted("ab", fitting=Candidate(output("z"), -9.0)), Priced({"a": 1.0, "z": cost})
+    assert take_step(online_decoder, loss, search="forced") == Step(Outcome.STUCK, 1.0, 1.0)
+    assert online_decoder.moved == []
 
 
-@pytest.mark.parametrize("search", ["list", "growing", "constrained"])
+@pytest.mark.parametrize("search", ["list", "growing", "forced"])
 def test_an_output_that_leads_already_teaches_nothing(search: str) -> None:
-    practice = Scripted("ab", fitting=Candidate(output("b"), 1.0), moves=False)
+    online_decoder = Scripted("ab", fitting=Candidate(output("b"), 1.0), moves=False)
     loss = Priced({"a": 1.0, "b": 0.0})
-    assert take_step(practice, loss, search=search, k=2) == Step(Outcome.STUCK, 1.0, 1.0)
-    assert practice.moved == [(5, "b", "a", 1.0)]
+    assert take_step(online_decoder, loss, search=search, k=2) == Step(Outcome.STUCK, 1.0, 1.0)
+    assert online_decoder.moved == [(5, "b", "a", 1.0)]
 
 
 def test_a_near_miss_is_kept_below_the_best_output() -> None:
     """Of scores 0, -1, -2, -3 and costs 0, 0, 1, 3, the last is most in the way of a margin as wide as its cost."""
-    practice, loss = Scripted("abcd"), Priced({"a": 0.0, "b": 0.0, "c": 1.0, "d": 3.0})
-    assert take_step(practice, loss, search="list", k=4, near_misses=True) == Step(Outcome.UPDATED, 0.0, 0.0)
-    assert practice.moved == [(5, "a", "d", 3.0)]
+    online_decoder, loss = Scripted("abcd"), Priced({"a": 0.0, "b": 0.0, "c": 1.0, "d": 3.0})
+    assert take_step(online_decoder, loss, search="list", k=4, margin_updates=True) == Step(Outcome.UPDATED, 0.0, 0.0)
+    assert online_decoder.moved == [(5, "a", "d", 3.0)]
 
 
 def test_what_costs_less_goes_before_near_misses() -> None:
-    practice, loss = Scripted("abc"), Priced({"a": 1.0, "b": 0.5, "c": 9.0})
-    assert take_step(practice, loss, search="list", k=3, near_misses=True) == Step(Outcome.UPDATED, 1.0, 0.5)
-    assert practice.moved == [(5, "b", "a", 0.5)]
+    online_decoder, loss = Scripted("abc"), Priced({"a": 1.0, "b": 0.5, "c": 9.0})
+    assert take_step(online_decoder, loss, search="list", k=3, margin_updates=True) == Step(Outcome.UPDATED, 1.0, 0.5)
+    assert online_decoder.moved == [(5, "b", "a", 0.5)]
 
 
 def test_an_output_that_nothing_improves_on_has_near_misses_too() -> None:
-    practice, loss = Scripted("abc"), Priced({"a": 0.5, "b": 2.0, "c": 1.0})
-    assert take_step(practice, loss, search="list", k=3, near_misses=True) == Step(Outcome.UPDATED, 0.5, 0.5)
-    assert practice.moved == [(5, "a", "b", 1.5)]
+    online_decoder, loss = Scripted("abc"), Priced({"a": 0.5, "b": 2.0, "c": 1.0})
+    assert take_step(online_decoder, loss, search="list", k=3, margin_updates=True) == Step(Outcome.UPDATED, 0.5, 0.5)
+    assert online_decoder.moved == [(5, "a", "b", 1.5)]
 
 
 def test_a_near_miss_that_is_far_enough_teaches_nothing() -> None:
-    practice = Scripted("ab", moves=False)
+    online_decoder = Scripted("ab", moves=False)
     for prices, outcome in (((0.0, 1.0), Outcome.ALREADY_BEST), ((1.0, 2.0), Outcome.STUCK)):
         loss = Priced(dict(zip("ab", prices, strict=True)))
-        assert take_step(practice, loss, search="list", k=2, near_misses=True).outcome is outcome
-    assert practice.moved == [(5, "a", "b", 1.0)] * 2
+        assert take_step(online_decoder, loss, search="list", k=2, margin_updates=True).outcome is outcome
+    assert online_decoder.moved == [(5, "a", "b", 1.0)] * 2
 
 
 @pytest.mark.parametrize(("cheap", "asked"), [(1, [2]), (2, [2, 4]), (5, [2, 4, 8]), (9, [2, 4, 8])])
 def test_a_growing_list_ends_where_it_has_a_near_miss(cheap: int, asked: list[int]) -> None:
     labels = [f"y{rank}" for rank in range(10)]
-    practice, loss = Scripted(labels), Priced({label: float(rank >= cheap) for rank, label in enumerate(labels)})
-    take_step(practice, loss, k=2, max_k=8, near_misses=True)
-    assert practice.asked == asked
-    assert practice.moved == ([(5, "y0", f"y{cheap}", 1.0)] if cheap < 8 else [])
+    online_decoder, loss = Scripted(labels), Priced({label: float(rank >= cheap) for rank, label in enumerate(labels)})
+    take_step(online_decoder, loss, k=2, max_k=8, margin_updates=True)
+    assert online_decoder.asked == asked
+    assert online_decoder.moved == ([(5, "y0", f"y{cheap}", 1.0)] if cheap < 8 else [])
 
 
 @given(
@@ -254,17 +256,17 @@ def test_a_growing_list_ends_where_it_has_a_near_miss(cheap: int, asked: list[in
 def test_a_step_is_that_of_the_algorithm(prices: list[float], k: int, growing: bool) -> None:
     """A literal Algorithm 3 over lists that are as long as the last one asked for."""
     labels = [f"y{rank}" for rank in range(len(prices))]
-    practice, loss = Scripted(labels), Priced(dict(zip(labels, prices, strict=True)))
-    step = take_step(practice, loss, k=k, max_k=8, search="growing" if growing else "list")
-    best = prices[: practice.asked[-1]]
+    online_decoder, loss = Scripted(labels), Priced(dict(zip(labels, prices, strict=True)))
+    step = take_step(online_decoder, loss, k=k, max_k=8, search="growing" if growing else "list")
+    best = prices[: online_decoder.asked[-1]]
     cheapest = best.index(min(best))
     if min(best) < prices[0]:
         assert step == Step(Outcome.UPDATED, prices[0], min(best))
-        assert practice.moved == [(5, labels[cheapest], "y0", prices[0] - min(best))]
+        assert online_decoder.moved == [(5, labels[cheapest], "y0", prices[0] - min(best))]
     else:
-        assert practice.moved == []
+        assert online_decoder.moved == []
         assert step == Step(Outcome.STUCK if prices[0] else Outcome.ALREADY_BEST, prices[0], prices[0])
         assert not growing or prices[0] == 0 or min(prices[:8]) == prices[0]
-    if len(practice.asked) > 1:
+    if len(online_decoder.asked) > 1:
         # The list before was too short.
-        assert min(prices[: practice.asked[-2]]) == prices[0]
+        assert min(prices[: online_decoder.asked[-2]]) == prices[0]

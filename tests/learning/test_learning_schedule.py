@@ -145,7 +145,7 @@ def test_other_objectives_start_in_the_third_epoch() -> None:
     for epochs, expected in ((1, ["ta"]), (2, ["t", "ta"]), (4, ["t", "t", "ta", "ta"])):
         words, _ = order(2, [other("a", 5, start=None)], epochs=epochs)
         assert turns(words) == "".join(2 * epoch for epoch in expected)
-    words, _ = order(2, [other("a", 5, start=None)], epochs=2, go_on=True)
+    words, _ = order(2, [other("a", 5, start=None)], epochs=2, warm_start=True)
     assert turns(words) == "tata" * 2
 
 
@@ -166,7 +166,7 @@ def test_a_schedule_that_never_serves_the_first_objective_is_refused_at_once(
 
 def test_a_rate_that_is_next_to_nothing_never_ends_an_epoch() -> None:
     with pytest.raises(ConfigError) as caught:
-        list(train(LinearModel(SPACE, {}), objectives=[other("a", 5, rate=1e-7)], go_on=True))
+        list(train(LinearModel(SPACE, {}), objectives=[other("a", 5, rate=1e-7)], warm_start=True))
     assert str(caught.value) == "the schedule never takes a step on 'a', which ends the epoch"
 
 
@@ -243,7 +243,7 @@ def test_several_treebanks_are_learned_as_gold() -> None:
 
 def test_an_epoch_without_a_treebank_is_a_pass_over_the_first_objective() -> None:
     model = LinearModel(SPACE, {})
-    reports = list(train(model, objectives=[other("a", 5), other("b", 9)], epochs=2, go_on=True))
+    reports = list(train(model, objectives=[other("a", 5), other("b", 9)], epochs=2, warm_start=True))
     words = [word for _, word in model.learners[0].log]
     assert turns(words) == "ab" * 10
     assert (reports[-1].total, reports[-1].seen, reports[-1].words) == (5, 5, 10)

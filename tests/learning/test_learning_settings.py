@@ -15,7 +15,7 @@ from treetune.errors import ConfigError
 from treetune.learning.trainer import train
 from treetune.models.base import Parser
 from treetune.models.graph.parser import GraphParser
-from treetune.models.learners import LEARNERS, check_learner
+from treetune.models.learning_options import LEARNERS, check_learner
 from treetune.models.transition.parser import TransitionParser
 from treetune.sample import generate
 
@@ -41,13 +41,13 @@ class Recorder(StubParser):
 def test_every_option_reaches_the_learner() -> None:
     model = Recorder()
     train(model, EXAMPLES)
-    assert model.asked == {"seed": 0, "go_on": False}
+    assert model.asked == {"seed": 0, "warm_start": False}
     other = {"learner": "mira", "update": "early", "k": 3, "clip": 0.25, "cost_augmented": True, "seed": 4}
     train(model, EXAMPLES, **other)  # type: ignore[arg-type]
-    assert model.asked == {**other, "go_on": False}
+    assert model.asked == {**other, "warm_start": False}
     model.labels, model.weights = ("dep",), np.zeros(3, np.float32)
-    train(model, EXAMPLES, go_on=True)
-    assert model.asked == {"seed": 0, "go_on": True}
+    train(model, EXAMPLES, warm_start=True)
+    assert model.asked == {"seed": 0, "warm_start": True}
 
 
 def test_every_report_has_the_settings() -> None:

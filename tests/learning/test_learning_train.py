@@ -12,7 +12,7 @@ import pytest
 from treetune.corpus.projectivity import is_projective
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ConfigError, DataError
-from treetune.evaluate.judges import Judge
+from treetune.evaluate.scorers import Scorer
 from treetune.evaluate.scores import evaluate
 from treetune.learning import trainer
 from treetune.learning.progress import Progress
@@ -106,8 +106,8 @@ def test_reports_count_sentences_and_words(monkeypatch: pytest.MonkeyPatch) -> N
 def test_the_best_epoch_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     dev = sample().dev
     values = iter([0.5, 0.9, 0.7, 0.9])
-    judge: Any = Judge(("LAS",), "LAS", lambda *_: cast(Any, {"LAS": next(values)}))
-    monkeypatch.setattr(TransitionParser, "judge", judge)
+    scorer: Any = Scorer(("LAS",), "LAS", lambda *_: cast(Any, {"LAS": next(values)}))
+    monkeypatch.setattr(TransitionParser, "scorer", scorer)
     parser, reports = run(sample().train, dev=dev, epochs=4)
     ends = [report for report in reports if report.is_epoch_end]
     assert [report.best for report in ends] == [True, True, False, False]

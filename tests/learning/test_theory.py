@@ -83,7 +83,7 @@ def test_the_drawn_data_is_separable(problem: Problem) -> None:
 
 def extrinsic(problem: Problem, **options: Any) -> Objective:
     data = [(sentence(word), None) for word in problem.space]
-    return Objective(data, problem.cost, **{"k": 2, "start": 1, "step": "whole", **options})
+    return Objective(data, problem.cost, **{"k": 2, "start": 1, "step": "perceptron", **options})
 
 
 def updates(reports: Iterator[Progress]) -> list[int]:
@@ -99,7 +99,7 @@ def test_mistakes_stay_within_the_bound(
     """Theorem 1: however long training goes on and however short the lists are, m <= R² / gamma²."""
     model = LinearModel(problem.space, {})
     objective = extrinsic(problem, k=k, search=search)
-    mistakes = updates(train(model, objectives=[objective], go_on=True, epochs=MANY, seed=seed))
+    mistakes = updates(train(model, objectives=[objective], warm_start=True, epochs=MANY, seed=seed))
     assert sum(mistakes) <= problem.most_mistakes
     # So it comes to an end.
     assert mistakes[-1] == 0
@@ -113,8 +113,8 @@ def test_mira_moves_within_its_bound(problem: Problem, seed: int) -> None:
     Here u leads by exactly the difference in cost, which is the margin that MIRA asks for, and each is at least 1.
     """
     model = LinearModel(problem.space, {})
-    objective = extrinsic(problem, k=6, step="smallest")
-    mistakes = updates(train(model, objectives=[objective], go_on=True, epochs=MANY, seed=seed, learner="mira"))
+    objective = extrinsic(problem, k=6, step="mira")
+    mistakes = updates(train(model, objectives=[objective], warm_start=True, epochs=MANY, seed=seed, learner="mira"))
     assert sum(mistakes) <= problem.squared_radius
     assert mistakes[-1] == 0
     assert all(problem.has_least_cost(model, word) for word in problem.space)
@@ -131,7 +131,9 @@ def test_training_ends_with_minimal_loss(problem: Problem, options: dict[str, An
     model = LinearModel(problem.space, {})
     # Every pass before the last makes a mistake.
     epochs = int(problem.most_mistakes) + 1
-    mistakes = updates(train(model, objectives=[extrinsic(problem, **options)], go_on=True, epochs=epochs, seed=seed))
+    mistakes = updates(
+        train(model, objectives=[extrinsic(problem, **options)], warm_start=True, epochs=epochs, seed=seed)
+    )
     assert sum(mistakes) <= problem.most_mistakes
     assert mistakes[-1] == 0
     assert all(problem.has_least_cost(model, word) for word in problem.space)
@@ -153,7 +155,7 @@ def test_intrinsic_and_extrinsic_objectives_are_learned_together(
         rate=rates[0],
         k=6,
         search="list",
-        step="whole",
+        step="perceptron",
         start=1,
     )
     model = LinearModel(problem.space)
@@ -188,8 +190,8 @@ class OfTheExample(Loss[Tree, None]):
 
 def three_outputs(**options: Any) -> tuple[LinearModel, list[Progress]]:
     model = LinearModel(THREE, RANKED)
-    objective = Objective([(sentence("x"), None)], OfTheExample(), step="whole", **options)
-    return model, list(train(model, objectives=[objective], go_on=True, epochs=25))
+    objective = Objective([(sentence("x"), None)], OfTheExample(), step="perceptron", **options)
+    return model, list(train(model, objectives=[objective], warm_start=True, epochs=25))
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -197,7 +199,7 @@ def three_outputs(**options: Any) -> tuple[LinearModel, list[Progress]]:
 def test_the_counter_example_is_stuck_as_printed(learner: str, step: Step) -> None:
     model = LinearModel(THREE, RANKED)
     objective = Objective([(sentence("x"), None)], OfTheExample(), search="list", k=2, step=step)
-    reports = list(train(model, objectives=[objective], go_on=True, epochs=25, learner=learner))
+    reports = list(train(model, objectives=[objective], warm_start=True, epochs=25, learner=learner))
     for report in reports:
         (tally,) = report.objectives
         assert (tally.seen, tally.updated, tally.already_best, tally.stuck) == (1, 0, 0, 1)
@@ -208,7 +210,7 @@ def test_the_counter_example_is_stuck_as_printed(learner: str, step: Step) -> No
 
 @pytest.mark.parametrize(
     "options",
-    [{"search": "growing", "k": 2}, {"search": "list", "k": 3}, {"search": "constrained"}],
+    [{"search": "growing", "k": 2}, {"search": "list", "k": 3}, {"search": "forced"}],
     ids=["growing", "longer", "constrained"],
 )
 def test_the_counter_example_is_freed(options: dict[str, Any]) -> None:
@@ -226,7 +228,7 @@ def test_the_smallest_step_frees_the_counter_example_at_once() -> None:
     for learner, steps in (("mira", [1.5]), ("perceptron", [1.0, 0.5])):
         model = LinearModel(THREE, RANKED)
         objective = Objective([(sentence("x"), None)], OfTheExample(), k=2)
-        for _ in train(model, objectives=[objective], go_on=True, epochs=4, learner=learner):
+        for _ in train(model, objectives=[objective], warm_start=True, epochs=4, learner=learner):
             pass
         assert model.learners[0].moves == steps
         assert model.weights == {"y1": 1.5, "y2": 2.0, "y3": 2.5}

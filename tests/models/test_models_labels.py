@@ -124,6 +124,6 @@ def test_going_on_adds_what_the_new_treebank_has(kind: str) -> None:
     list(train(parser, EXAMPLES, epochs=1))
     new = Example(SENTENCES[2], Tree.of([2, 0], ["dislocated", "root"]))
     assert names(parser.grammar.labels, "PRON") == {"nsubj"}
-    list(train(parser, [new] * 3, epochs=3, go_on=True))
+    list(train(parser, [new] * 3, epochs=3, warm_start=True))
     assert names(parser.grammar.labels, "PRON") == {"nsubj", "dislocated"}
     assert parser.predict(SENTENCES[2]) == new.gold

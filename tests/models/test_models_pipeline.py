@@ -19,11 +19,11 @@ from treetune.corpus.sentence import Sentence, Tree
 from treetune.corpus.wellformed import is_tree
 from treetune.errors import ConfigError, DataError, ModelError
 from treetune.evaluate.alignment import evaluate_text
-from treetune.learning.pipelines import PipelineProgress, tag_columns, train_pipeline
+from treetune.learning.pipeline_training import PipelineProgress, tag_columns, train_pipeline
 from treetune.models import pipeline as pipeline_module
 from treetune.models.pipeline import Pipeline
-from treetune.models.segment.tokenizer import Tokenizer
 from treetune.models.sequence.tagger import Tagger
+from treetune.models.tokenizer.tokenizer import Tokenizer
 from treetune.models.transition.parser import TransitionParser
 from treetune.sample import generate
 

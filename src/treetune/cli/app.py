@@ -12,7 +12,6 @@ import typer
 
 import treetune
 from treetune.cli.clusters import clusters
-from treetune.cli.combine import combine
 from treetune.cli.console import INTERRUPTED, OK, PROBLEM, WRONG_USAGE, Interrupted, note
 from treetune.cli.demo import demo
 from treetune.cli.evaluate import evaluate
@@ -20,6 +19,7 @@ from treetune.cli.info import info
 from treetune.cli.jackknife import jackknife
 from treetune.cli.parse import parse
 from treetune.cli.reorder_app import reorder_app
+from treetune.cli.rerank import rerank
 from treetune.cli.tag import tag
 from treetune.cli.train import train
 from treetune.corpus.files import STDOUT, full_disk_said
@@ -35,7 +35,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (train, parse, tag, evaluate, jackknife, combine, clusters, info, demo):
+for command in (train, parse, tag, evaluate, jackknife, rerank, clusters, info, demo):
     app.command(epilog=EXIT_CODES)(command)
 app.add_typer(reorder_app(EXIT_CODES))
 

@@ -14,7 +14,7 @@ import typer
 
 from treetune.cli.console import Interrupted, progress_bar, write, write_json
 from treetune.cli.drawing import draw_tree
-from treetune.cli.steps import epoch_ends
+from treetune.cli.training_progress import epoch_ends
 from treetune.corpus.sentence import UNKNOWN_HEAD, Example, Tree
 from treetune.evaluate.metrics import percent
 from treetune.evaluate.report import format_table
@@ -89,10 +89,10 @@ class _Show:
             [_main_verb(example) for example in questions],
             loss=Root(),
             name="main verbs",
-            search="constrained",
-            step="whole",
+            search="forced",
+            step="perceptron",
         )
-        self._train("2/3 main verbs", adapted, statements, objectives=[verbs], go_on=True, epochs=EPOCHS_TO_ADAPT)
+        self._train("2/3 main verbs", adapted, statements, objectives=[verbs], warm_start=True, epochs=EPOCHS_TO_ADAPT)
         self._train("3/3 trees", supervised, statements + questions, epochs=EPOCHS)
         return [
             self._tested(f"{len(statements):,} declaratives", first),
@@ -150,7 +150,7 @@ def compile_parsing() -> None:
     examples = generate(2)
     parser = TransitionParser(beam=BEAM)
     learner = parser.learner(examples)
-    learner.practice([example.sentence for example in examples]).k_best(0, BEAM)
+    learner.online_decoder([example.sentence for example in examples]).k_best(0, BEAM)
     learner.install(parser, learner.snapshot())
     parser.predict(examples[0].sentence)
 

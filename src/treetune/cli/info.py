@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from treetune.cli.console import write, write_json
+from treetune.config.stored import experiment_text
 from treetune.errors import ConfigError, ModelError
-from treetune.experiment.stored import experiment_text
 from treetune.storage import Header, inspect
 
 LONGEST_LIST = 12

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import NamedTuple
 
+from treetune.corpus.base_trees import attach_base_trees
 from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, display_name, read_lines
-from treetune.corpus.guides import attach_guides
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.corpus.textfiles import read_text
 from treetune.corpus.treebank import read_trees
@@ -78,12 +78,12 @@ class Reading:
     file_format: str | None = None
     lenient: bool = False
     constrained: bool = False
-    guide: str | None = None
+    base: str | None = None
     ranges: bool = False
 
     def check(self) -> None:
         """Refuse options that say something about another form of input."""
-        only = {"--constrained": self.constrained, "--guide": self.guide is not None, "--lenient": self.lenient}
+        only = {"--constrained": self.constrained, "--base": self.base is not None, "--lenient": self.lenient}
         for flag, is_given in only.items():
             if is_given and self.form != TREES:
                 raise ConfigError(f"{flag} is for {TREES}, and the input is {self.form}; leave it out")
@@ -101,7 +101,7 @@ class Reading:
                 trees=self.constrained,
                 report=report,
             )
-            return found if self.guide is None else attach_guides(found, self.guide)
+            return found if self.base is None else attach_base_trees(found, self.base)
         if self.form == TOKENIZED:
             sentences = read_tokenized(self.source)
         else:

@@ -9,14 +9,14 @@ import typer
 
 from treetune.cli import options
 from treetune.cli.console import Interrupted, note
-from treetune.cli.steps import follow_folds, scores_line
+from treetune.cli.training_progress import follow_folds, scores_line
+from treetune.config.files import read_data
+from treetune.config.keys import EPOCHS, SEED
+from treetune.config.stacking import FOLDS
 from treetune.corpus.files import STANDARD_STREAM, check_kept, open_output
 from treetune.corpus.sentence import Example
 from treetune.corpus.treebank import WRITERS, format_of
 from treetune.evaluate.scores import evaluate as score
-from treetune.experiment.files import read_data
-from treetune.experiment.guides import FOLDS
-from treetune.experiment.keys import EPOCHS, SEED
 
 
 def jackknife(

@@ -7,12 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from treetune.experiment.guides import FOLDS
-from treetune.experiment.recipe import Recipe
-from treetune.experiment.source import FLAGS
+from treetune.config.recipe import Recipe
+from treetune.config.source import FLAGS
+from treetune.config.stacking import FOLDS
 
 # The parts of a help page.
-PARSER, TAGGER, LEARNER, GUIDE = "The parser", "The tagger", "The learner", "The guide"
+PARSER, TAGGER, LEARNER, STACKING = "The parser", "The tagger", "The learner", "Stacking"
 OBJECTIVES, RUN = "What else to learn from", "Interruptions, logs and pictures"
 
 Name = Annotated[
@@ -127,19 +127,19 @@ CostAugmented = Annotated[
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Decides the order of the sentences, 1.")]
 Lenient = Annotated[bool, typer.Option("--lenient", help="Skip bad sentences and report them, instead of stopping.")]
 
-GuideName = Annotated[
+BaseName = Annotated[
     str | None,
     typer.Option(
-        "--guide",
+        "--base",
         metavar="FILE|PARSER",
         help="Trees to look at: a file with another parser's trees of TRAIN, or the name of a parser to train for it.",
-        rich_help_panel=GUIDE,
+        rich_help_panel=STACKING,
     ),
 ]
-DevGuide = Annotated[
+DevBase = Annotated[
     str | None,
     typer.Option(
-        "--dev-guide", metavar="FILE", help="The trees of DEV that belong to a --guide file.", rich_help_panel=GUIDE
+        "--dev-base", metavar="FILE", help="The trees of DEV that belong to a --base file.", rich_help_panel=STACKING
     ),
 ]
 Folds = Annotated[
@@ -148,7 +148,7 @@ Folds = Annotated[
         "--folds",
         min=2,
         help=f"Parts of TRAIN, each parsed by what learned from the others, {FOLDS}.",
-        rich_help_panel=GUIDE,
+        rich_help_panel=STACKING,
     ),
 ]
 

@@ -13,14 +13,14 @@ from treetune.cli.console import note
 from treetune.cli.inputs import LINES, TEXT, TREES, Reading, check_default, form_of, name_files
 from treetune.cli.options import given
 from treetune.cli.outputs import FORMATTERS
+from treetune.config.recipe import check_kind
+from treetune.config.source import FLAGS
+from treetune.config.stacking import check_strict
 from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, check_kept, display_name
 from treetune.corpus.sentence import Example, Sentence, Tree, name_sentence
 from treetune.corpus.treebank import READERS, format_of
 from treetune.errors import ConfigError, DataError, unknown_name
-from treetune.experiment.guides import check_strict
-from treetune.experiment.recipe import check_kind
-from treetune.experiment.source import FLAGS
 from treetune.models.pipeline import Pipeline
 from treetune.storage import load
 
@@ -69,9 +69,9 @@ def parse(
     max_memory: Annotated[
         float | None, typer.Option(metavar="GB", help="Memory a graph parser may take for one sentence, 2.")
     ] = None,
-    guide: Annotated[
+    base: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Another parser's trees of IN, for a model trained with a --guide file."),
+        typer.Option(metavar="FILE", help="Another parser's trees of IN, for a model trained with a --base file."),
     ] = None,
     k_best: Annotated[
         int | None, typer.Option("--k-best", min=1, help="Write the K best trees of each sentence.")
@@ -91,12 +91,12 @@ def parse(
     """
     names = name_files(first, second, text)
     source = names.source
-    check_kept(output, (source, names.model, guide))
+    check_kept(output, (source, names.model, base))
     writes = _output_format(file_format, source, output, k_best=k_best)
-    if guide is not None:
+    if base is not None:
         check_strict(lenient=lenient, source=FLAGS)
-        if guide == source == STANDARD_STREAM:
-            raise ConfigError("only one of IN and --guide can be read from stdin")
+        if base == source == STANDARD_STREAM:
+            raise ConfigError("only one of IN and --base can be read from stdin")
     check_default(names.model)
     pipeline = Pipeline.of(load(names.model))
     form = form_of(names, pipeline, tokenized=tokenized, one_per_line=one_per_line, conllu=conllu)
@@ -106,12 +106,12 @@ def parse(
         file_format=file_format if file_format in READERS else None,
         lenient=lenient,
         constrained=constrained,
-        guide=guide,
+        base=base,
         # Who reads JSON wants to know where the words are.
         ranges=ranges or (writes == "json" and form in (TEXT, LINES)),
     )
     reading.check()
-    _check_parts(pipeline, names.model, k_best=k_best, constrained=constrained, keep_tags=keep_tags, guide=guide)
+    _check_parts(pipeline, names.model, k_best=k_best, constrained=constrained, keep_tags=keep_tags, base=base)
     if pipeline.parser is None:
         note(f"{names.model} has no parser; what is written has no trees", quiet=quiet)
     search = given({"beam": beam, "decoder": decoder, "max_memory": max_memory})
@@ -132,7 +132,7 @@ def parse(
 
 
 def _check_parts(
-    pipeline: Pipeline, model: str, *, k_best: int | None, constrained: bool, keep_tags: bool, guide: str | None
+    pipeline: Pipeline, model: str, *, k_best: int | None, constrained: bool, keep_tags: bool, base: str | None
 ) -> None:
     """Refuse options for a part that the model has not."""
     if pipeline.parser is None:
@@ -141,8 +141,8 @@ def _check_parts(
                 raise ConfigError(f"{model} has no parser, and no use for {flag}; leave it out")
     if keep_tags and not pipeline.taggers:
         raise ConfigError(f"{model} has no tagger and keeps the tags of IN anyway; leave --keep-tags out")
-    if guide is not None and (pipeline.parser is None or not pipeline.parser.is_guided):
-        raise ConfigError(f"{model} was trained without a guide and would not look at --guide; leave it out")
+    if base is not None and (pipeline.parser is None or not pipeline.parser.is_stacked):
+        raise ConfigError(f"{model} was trained without base trees and would not look at --base; leave it out")
 
 
 @dataclass(slots=True)

@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from treetune.config.task import numbers
 from treetune.corpus.files import STANDARD_STREAM, check_kept, open_output
 from treetune.errors import ConfigError
-from treetune.experiment.task import numbers
 from treetune.storage import check_target
 
 if TYPE_CHECKING:

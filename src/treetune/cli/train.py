@@ -17,13 +17,13 @@ from treetune.cli.plots import check_plot, draw_curves
 from treetune.cli.runfiles import RunFiles
 from treetune.cli.train_text import PARSER, TEXT_TASKS, TOKENIZER, TextPlan, check_task, folds_of, train_text
 from treetune.cli.training import Job
+from treetune.config import Experiment, Task
+from treetune.config.keys import SEED
+from treetune.config.recipe import Recipe
+from treetune.config.source import FLAGS
+from treetune.config.toml_text import value_text
 from treetune.corpus.files import STANDARD_STREAM
 from treetune.errors import ConfigError, TreetuneError
-from treetune.experiment import Experiment, Task
-from treetune.experiment.keys import SEED
-from treetune.experiment.recipe import Recipe
-from treetune.experiment.source import FLAGS
-from treetune.experiment.toml_text import value_text
 from treetune.storage import save
 
 EXPERIMENT_SUFFIX = ".toml"
@@ -89,8 +89,8 @@ def train(
     k: options.K = None,
     clip: options.Clip = None,
     cost_augmented: options.CostAugmented = False,
-    guide: options.GuideName = None,
-    dev_guide: options.DevGuide = None,
+    base: options.BaseName = None,
+    dev_base: options.DevBase = None,
     folds: options.Folds = None,
     choose_by: Annotated[
         str | None, typer.Option("--choose-by", metavar="METRIC", help="The score by which, LAS for parsers.")
@@ -166,8 +166,8 @@ def train(
         "train": given(
             {
                 "dev": dev,
-                "guide": guide,
-                "dev_guide": dev_guide,
+                "base": base,
+                "dev_base": dev_base,
                 "tagger": tagger,
                 "folds": folds,
                 "epochs": epochs,
@@ -290,13 +290,13 @@ def _run_files(
 ) -> RunFiles:
     if no_checkpoint and (resume or checkpoint is not None):
         raise ConfigError(f"--no-checkpoint contradicts {'--resume' if resume else '--checkpoint'}; leave one of them")
-    is_guided = experiment.guide.recipe is not None
-    if is_guided and (resume or checkpoint is not None):
+    is_stacked = experiment.stacking.recipe is not None
+    if is_stacked and (resume or checkpoint is not None):
         raise ConfigError(
-            f"a training with a guide that is trained here has no checkpoints; "
+            f"a training with a base parser that is trained here has no checkpoints; "
             f"leave {'--resume' if resume else '--checkpoint'} out"
         )
-    if checkpoint is None and not (no_checkpoint or is_guided):
+    if checkpoint is None and not (no_checkpoint or is_stacked):
         checkpoint = model + CHECKPOINT_SUFFIX
     files = RunFiles(model, checkpoint, resume, log)
     start, source = experiment.recipe.start_from, experiment.source

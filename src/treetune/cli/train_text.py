@@ -11,26 +11,26 @@ from typing import TYPE_CHECKING, Any
 
 from treetune.build import TASKS
 from treetune.cli.console import Interrupted, note, write_json
-from treetune.cli.steps import follow_epochs, follow_folds
+from treetune.cli.training_progress import follow_epochs, follow_folds
+from treetune.config.files import described, read_data
+from treetune.config.keys import EPOCHS
+from treetune.config.recipe import Recipe
+from treetune.config.stacking import FOLDS
+from treetune.config.task import numbers
 from treetune.corpus.files import check_kept
 from treetune.corpus.rawtext import raw_text
 from treetune.corpus.sentence import Example
 from treetune.errors import ConfigError, unknown_name
 from treetune.evaluate.alignment import TextScores, evaluate_text
 from treetune.evaluate.metrics import percent
-from treetune.experiment.files import described, read_data
-from treetune.experiment.guides import FOLDS
-from treetune.experiment.keys import EPOCHS
-from treetune.experiment.recipe import Recipe
-from treetune.experiment.task import numbers
-from treetune.models.compact import compact
 from treetune.models.pipeline import Pipeline
+from treetune.models.quantize import compact
 from treetune.storage import check_target, save
 
 if TYPE_CHECKING:
-    from treetune.learning.pipelines import PipelineProgress
+    from treetune.learning.pipeline_training import PipelineProgress
     from treetune.learning.progress import Progress
-    from treetune.learning.segmenting import SegmentProgress
+    from treetune.learning.tokenizer_training import SegmentProgress
 
 TOKENIZER, PIPELINE, PARSER = "tokenizer", "pipeline", "parser"
 TEXT_TASKS = (TOKENIZER, PIPELINE)
@@ -118,9 +118,9 @@ def train_text(plan: TextPlan, *, quiet: bool, json: bool) -> None:
 def _train_tokenizer(
     plan: TextPlan, treebank: list[Example], dev: list[Example], notes: dict[str, Any], *, quiet: bool
 ) -> tuple[Pipeline, dict[str, Any]]:
-    from treetune.learning.segmenting import EPOCHS as TOKENIZER_EPOCHS
-    from treetune.learning.segmenting import train_tokenizer
-    from treetune.models.segment.tokenizer import Tokenizer
+    from treetune.learning.tokenizer_training import EPOCHS as TOKENIZER_EPOCHS
+    from treetune.learning.tokenizer_training import train_tokenizer
+    from treetune.models.tokenizer.tokenizer import Tokenizer
 
     tokenizer = Tokenizer()
     epochs = TOKENIZER_EPOCHS if plan.epochs is None else plan.epochs
@@ -133,9 +133,9 @@ def _train_tokenizer(
 def _train_pipeline(
     plan: TextPlan, treebank: list[Example], dev: list[Example], notes: dict[str, Any], *, quiet: bool
 ) -> tuple[Pipeline, dict[str, Any]]:
-    from treetune.learning.pipelines import tag_columns, train_pipeline
-    from treetune.models.segment.tokenizer import Tokenizer
+    from treetune.learning.pipeline_training import tag_columns, train_pipeline
     from treetune.models.sequence.tagger import Tagger
+    from treetune.models.tokenizer.tokenizer import Tokenizer
 
     columns = tag_columns(treebank)
     make_tagger = partial(Tagger, columns=columns)

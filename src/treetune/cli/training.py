@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from treetune.cli.console import note
 from treetune.cli.runfiles import RunFiles
-from treetune.cli.steps import Check, follow_epochs, follow_folds, scores_line
+from treetune.cli.training_progress import Check, follow_epochs, follow_folds, scores_line
+from treetune.config.recipe import Recipe
+from treetune.config.task import Task, numbers
 from treetune.evaluate.scores import evaluate as score
-from treetune.experiment.recipe import Recipe
-from treetune.experiment.task import Task, numbers
 
 if TYPE_CHECKING:
     from treetune.learning.jackknife import FoldProgress
@@ -31,37 +31,37 @@ class Job:
     def run(self) -> Progress:
         """Train the task's model; return the report on the epoch whose weights were kept."""
         experiment = self.task.experiment
-        if experiment.guide.recipe is not None:
-            return self._run_guided(experiment.guide.recipe)
+        if experiment.stacking.recipe is not None:
+            return self._run_stacked(experiment.stacking.recipe)
         if self.files.resume and not self.files.is_resuming:
             note("there is no checkpoint to resume from; starting from the beginning", quiet=self.quiet)
         self.files.begin()
         steps = self.task.train(checkpoint=self.files.checkpoint, resume=self.files.resume)
         return self._follow(experiment.recipe, steps, on_end=self.files.add)
 
-    def _run_guided(self, guide: Recipe) -> Progress:
+    def _run_stacked(self, base: Recipe) -> Progress:
         kept: Progress | None = None
-        for stage, group in groupby(self.task.train_guided(), key=lambda report: report.stage):
+        for stage, group in groupby(self.task.train_stacked(), key=lambda report: report.stage):
             if stage == "jackknife":
-                self._jackknife(guide, (report.fold for report in group if report.fold is not None))
-            elif stage == "guide":
-                note(f"the guide, a {guide.parser} parser, on all of TRAIN:", quiet=self.quiet)
-                self._follow(guide, _trainings(group))
+                self._jackknife(base, (report.fold for report in group if report.fold is not None))
+            elif stage == "base_tree":
+                note(f"the base parser, a {base.parser} parser, on all of TRAIN:", quiet=self.quiet)
+                self._follow(base, _trainings(group))
             else:
                 recipe = self.task.experiment.recipe
-                note(f"the guided {recipe.parser} parser:", quiet=self.quiet)
+                note(f"the stacked {recipe.parser} parser:", quiet=self.quiet)
                 kept = self._follow(recipe, _trainings(group), on_end=self.files.add)
         assert kept is not None
         return kept
 
-    def _jackknife(self, guide: Recipe, reports: Iterable[FoldProgress]) -> None:
-        note(f"the guide, a {guide.parser} parser, on parts of TRAIN:", quiet=self.quiet)
-        folds, treebank = self.task.experiment.guide.folds, self.task.treebank
+    def _jackknife(self, base: Recipe, reports: Iterable[FoldProgress]) -> None:
+        note(f"the base parser, a {base.parser} parser, on parts of TRAIN:", quiet=self.quiet)
+        folds, treebank = self.task.experiment.stacking.folds, self.task.treebank
         total = len(treebank) * self.task.experiment.train.epochs * (folds - 1)
-        trees = follow_folds(reports, check=guide.check_used, total=total, quiet=self.quiet)
+        trees = follow_folds(reports, check=base.check_used, total=total, quiet=self.quiet)
         scores = score(treebank, trees)
         note(f"jackknifed  {scores_line(scores)}", quiet=self.quiet)
-        self.task.noted["guide"] = {"parser": guide.parser, "folds": folds, "scores": numbers(scores)}
+        self.task.noted["base"] = {"parser": base.parser, "folds": folds, "scores": numbers(scores)}
 
     def _follow(self, recipe: Recipe, steps: Iterable[Progress], on_end: Check = lambda end: None) -> Progress:
         # Without a treebank an epoch is a pass over the first objective.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from treetune.corpus.base_trees import attach_base_trees, with_base_trees
 from treetune.corpus.conllu import format_conllu, read_conllu, write_conllu
 from treetune.corpus.conllx import format_conllx, read_conllx, write_conllx
 from treetune.corpus.faults import SentenceError, SkipReport
 from treetune.corpus.files import open_atomic, open_output, read_lines
-from treetune.corpus.guides import attach_guides, with_guides
 from treetune.corpus.iob import format_iob, read_iob, write_iob
 from treetune.corpus.projectivity import deprojectivize, is_projective, plain_label, projectivize
 from treetune.corpus.sentence import Enhanced, Example, Sentence, Tree
@@ -26,7 +26,7 @@ __all__ = [
     "Tagged",
     "Tags",
     "Tree",
-    "attach_guides",
+    "attach_base_trees",
     "deprojectivize",
     "find_cycle",
     "format_conllu",
@@ -49,7 +49,7 @@ __all__ = [
     "spans_of",
     "tagged",
     "tags_of",
-    "with_guides",
+    "with_base_trees",
     "with_tags",
     "write_conllu",
     "write_conllx",

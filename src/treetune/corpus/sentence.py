@@ -25,8 +25,8 @@ class Sentence:
 
     All columns have the same length, one more than the number of words; `ABSENT` stands where a value is
     not given. `multiword` keeps the lines of multiword tokens, each with the index of its first word.
-    `guide` is the tree another parser gave, which a model may look at: files do not hold it, it is put
-    there by `corpus.guides`.
+    `base_tree` is the tree of the base parser, which a model may look at: files do not hold it, it is put
+    there by `corpus.base_trees`.
     """
 
     forms: tuple[str, ...]
@@ -37,7 +37,7 @@ class Sentence:
     misc: tuple[str, ...]
     comments: tuple[str, ...] = ()
     multiword: tuple[tuple[int, str], ...] = ()
-    guide: Tree | None = None
+    base_tree: Tree | None = None
 
     @classmethod
     def of(
@@ -82,9 +82,9 @@ class Sentence:
         return self.forms[1:]
 
     def without(self, *columns: str) -> Sentence:
-        """Return a copy in which the named columns (`"upos"`, `"feats"`, …) or the `"guide"` are absent."""
+        """Return a copy in which the named columns (`"upos"`, `"feats"`, …) or the `"base_tree"` are absent."""
         empty = (ROOT,) + (ABSENT,) * len(self)
-        changed: dict[str, Any] = {name: None if name == "guide" else empty for name in columns}
+        changed: dict[str, Any] = {name: None if name == "base_tree" else empty for name in columns}
         return replace(self, **changed)
 
 

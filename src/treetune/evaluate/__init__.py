@@ -1,7 +1,7 @@
 """Gold and predicted trees to counts, scores and significance; never a model.
 
 `counts` makes integers of one sentence, `metrics` ratios of their sums, `scores` the whole of a corpus,
-`tagging` the same for tags, `judges` how each kind of output is scored, `breakdown` precision and recall by label and
+`tagging` the same for tags, `scorers` how each kind of output is scored, `breakdown` precision and recall by label and
 length, `entities` the scores of spans, `alignment` systems with tokens of their own, `significance` and `comparison`
 two systems side by side, `report` plain-text tables.
 """
@@ -11,7 +11,6 @@ from treetune.evaluate.breakdown import LENGTHS, Tally
 from treetune.evaluate.comparison import Comparison, compare
 from treetune.evaluate.counts import Counts, attachment_counts, is_punctuation, punctuation, strip_subtype
 from treetune.evaluate.entities import ENTITY_METRICS, EntityCounts, EntityScores, entity_counts, evaluate_entities
-from treetune.evaluate.judges import TREES, Judge, Measured
 from treetune.evaluate.metrics import METRICS, Metric
 from treetune.evaluate.report import (
     format_comparison,
@@ -22,6 +21,7 @@ from treetune.evaluate.report import (
     format_text_scores,
     format_types,
 )
+from treetune.evaluate.scorers import TREES, Measured, Scorer
 from treetune.evaluate.scores import Scores, evaluate
 from treetune.evaluate.significance import (
     Interval,
@@ -33,7 +33,7 @@ from treetune.evaluate.significance import (
     paired_bootstraps,
 )
 from treetune.evaluate.tag_tables import TagTable, tag_table
-from treetune.evaluate.tagging import TagCounts, TagScores, evaluate_tags, tag_judge
+from treetune.evaluate.tagging import TagCounts, TagScores, evaluate_tags, tag_scorer
 
 __all__ = [
     "ENTITY_METRICS",
@@ -45,11 +45,11 @@ __all__ = [
     "EntityCounts",
     "EntityScores",
     "Interval",
-    "Judge",
     "McNemar",
     "Measured",
     "Metric",
     "PairedBootstrap",
+    "Scorer",
     "Scores",
     "TagCounts",
     "TagScores",
@@ -77,6 +77,6 @@ __all__ = [
     "paired_bootstraps",
     "punctuation",
     "strip_subtype",
-    "tag_judge",
+    "tag_scorer",
     "tag_table",
 ]

@@ -17,9 +17,9 @@ from treetune.corpus.spans import OUTSIDE, spans_of
 from treetune.corpus.tags import Tagged, Tags
 from treetune.errors import ConfigError, DataError, unknown_name
 from treetune.evaluate.breakdown import Tally
-from treetune.evaluate.judges import Judge
 from treetune.evaluate.metrics import Metric, json_number, percent
 from treetune.evaluate.pairing import pair_tagged
+from treetune.evaluate.scorers import Scorer
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,4 +162,4 @@ def evaluate_entities(gold: Iterable[Tagged], predicted: Iterable[Tags | Tagged]
     return EntityScores(tuple(per_sentence), {name: Tally(expected[name], found[name], right[name]) for name in names})
 
 
-ENTITIES = Judge(tuple(ENTITY_METRICS), "F1", evaluate_entities)
+ENTITIES = Scorer(tuple(ENTITY_METRICS), "F1", evaluate_entities)

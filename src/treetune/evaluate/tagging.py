@@ -11,8 +11,8 @@ from treetune import __version__
 from treetune.corpus.sentence import name_sentence
 from treetune.corpus.tags import TAG_COLUMNS, Tagged, Tags, part_of
 from treetune.errors import DataError, unknown_name
-from treetune.evaluate.judges import Judge
 from treetune.evaluate.metrics import Metric, percent
+from treetune.evaluate.scorers import Scorer
 
 ACCURACY, KNOWN, UNKNOWN, SENTENCES = "accuracy", "known", "unknown", "sentences"
 _OUTCOMES = (ACCURACY, KNOWN, UNKNOWN)
@@ -192,9 +192,9 @@ def _count_column(gold: Tags, predicted: Tags, number: int) -> tuple[int, int]:
     return len(counted), sum(value == found for value, found in counted)
 
 
-def tag_judge(columns: Sequence[str], is_known: IsKnown | None = None) -> Judge:
-    """Return the judge of taggers of these columns."""
-    return Judge(
+def tag_scorer(columns: Sequence[str], is_known: IsKnown | None = None) -> Scorer:
+    """Return the scorer of taggers of these columns."""
+    return Scorer(
         metrics=tuple(tag_metrics(columns)),
         usual=ACCURACY,
         score=lambda gold, outputs: evaluate_tags(gold, outputs, columns, is_known=is_known),

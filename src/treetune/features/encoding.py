@@ -66,11 +66,11 @@ _OF_FORM: dict[str, Callable[[str], str]] = {
 }
 
 # Columns of the templates. Those of clusters are prefixes of a word's bit string. `t` joins whatever tags there are:
-# UPOS and XPOS complete each other. `g` is the label that the guide, the tree another parser gave, has for the word.
+# UPOS and XPOS complete each other. `g` is the label of the word in the base tree, which another parser gave.
 WORD_COLUMNS = (*_OF_FORM, *CLUSTER_COLUMNS)
 TAG_COLUMNS = ("t", "u", "x", "f")
-GUIDE_COLUMN = "g"
-COLUMNS = (*WORD_COLUMNS, *TAG_COLUMNS, GUIDE_COLUMN)
+BASE_LABEL_COLUMN = "g"
+COLUMNS = (*WORD_COLUMNS, *TAG_COLUMNS, BASE_LABEL_COLUMN)
 USUAL_COLUMNS = ("w", "suffix", "prefix", "shape", *TAG_COLUMNS)
 
 
@@ -121,7 +121,7 @@ class Encoder:
         """Collect the values of a treebank; words seen less than `min_count` times are left unseen.
 
         `columns` names the wanted ones of `COLUMNS`, by default `USUAL_COLUMNS`. Those of tags are there only
-        if the treebank has such tags, that of the guide only if its sentences have guides, those of clusters only if
+        if the treebank has such tags, that of base trees only if its sentences have them, those of clusters only if
         there are `clusters`.
         """
         wanted = USUAL_COLUMNS if columns is None else tuple(columns)
@@ -131,16 +131,16 @@ class Encoder:
         forms: Counter[str] = Counter()
         tags: dict[str, Counter[str]] = {name: Counter() for name in inputs}
         pairs: Counter[tuple[str, str]] = Counter()
-        guide_labels: Counter[str] = Counter()
-        has_guide: list[bool] = []
+        base_labels: Counter[str] = Counter()
+        has_base_tree: list[bool] = []
         for sentence in sentences:
             forms.update(sentence.forms[1:])
             for name in inputs:
                 tags[name].update(getattr(sentence, name)[1:])
             pairs.update(zip(sentence.upos[1:], sentence.xpos[1:], strict=True))
-            has_guide.append(sentence.guide is not None)
-            if sentence.guide is not None and GUIDE_COLUMN in wanted:
-                guide_labels.update(_guide(sentence).labels[1:])
+            has_base_tree.append(sentence.base_tree is not None)
+            if sentence.base_tree is not None and BASE_LABEL_COLUMN in wanted:
+                base_labels.update(_base_tree(sentence).labels[1:])
         present = tuple(name for name in inputs if set(tags[name]) - {ABSENT})
         values = {column: _frequent(_derived(forms, column), min_count) for column in wanted if column in _OF_FORM}
         if clusters is not None:
@@ -151,9 +151,9 @@ class Encoder:
             values[name[0]] = _frequent(tags[name], 1)
         if {"upos", "xpos"} & set(present):
             values["t"] = _frequent(_joint_counts(pairs, present), 1)
-        if GUIDE_COLUMN in wanted and any(has_guide):
-            _check_all_guided(has_guide)
-            values[GUIDE_COLUMN] = _frequent(guide_labels, 1)
+        if BASE_LABEL_COLUMN in wanted and any(has_base_tree):
+            _check_all_stacked(has_base_tree)
+            values[BASE_LABEL_COLUMN] = _frequent(base_labels, 1)
         kept = {column: values[column] for column in COLUMNS if column in values and column in wanted}
         return cls(present, kept, clusters if set(kept) & set(CLUSTER_COLUMNS) else None)
 
@@ -163,14 +163,14 @@ class Encoder:
         return tuple(column for column in COLUMNS if column in self.values)
 
     @property
-    def is_guided(self) -> bool:
+    def is_stacked(self) -> bool:
         """Whether sentences must come with the tree of another parser, as those learned from did."""
-        return GUIDE_COLUMN in self.values
+        return BASE_LABEL_COLUMN in self.values
 
     def encode(self, sentences: Sequence[Sentence]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return (columns, offsets): one row a column over all tokens, and where each sentence starts.
 
-        Raises ModelError where the encoder knows guides and a sentence has none.
+        Raises ModelError where the encoder knows base_heads and a sentence has none.
         """
         try:
             lengths = np.fromiter((len(sentence.forms) for sentence in sentences), np.int64, len(sentences))
@@ -194,8 +194,8 @@ class Encoder:
     def _tags(self, sentence: Sentence, column: str) -> Sequence[str]:
         if column == "t":
             return _joint_tags(sentence, self.inputs)
-        if column == GUIDE_COLUMN:
-            return _guide(sentence).labels
+        if column == BASE_LABEL_COLUMN:
+            return _base_tree(sentence).labels
         return {"u": sentence.upos, "x": sentence.xpos, "f": sentence.feats}[column]
 
     def _words(self, sentences: Sequence[Sentence]) -> NDArray[np.int32]:
@@ -221,30 +221,30 @@ class Encoder:
         return cls(tuple(state["inputs"]), values, clusters)
 
 
-def guide_heads(sentences: Sequence[Sentence]) -> NDArray[np.int32]:
-    """Return the heads of the guides over all tokens, -1 for the root; for models that know guides.
+def encode_base_heads(sentences: Sequence[Sentence]) -> NDArray[np.int32]:
+    """Return the heads of the base_heads over all tokens, -1 for the root; for models that know base_heads.
 
     Raises ModelError where a sentence has none.
     """
-    return np.array([head for sentence in sentences for head in _guide(sentence).heads], np.int32)
+    return np.array([head for sentence in sentences for head in _base_tree(sentence).heads], np.int32)
 
 
-def _guide(sentence: Sentence) -> Tree:
-    if sentence.guide is None:
+def _base_tree(sentence: Sentence) -> Tree:
+    if sentence.base_tree is None:
         raise ModelError(
-            "this model was trained with the output of another parser as a guide; "
-            "give it with --guide FILE, in Python with treetune.corpus.with_guides"
+            "this model was trained with the trees of a base parser; "
+            "give it with --base FILE, in Python with treetune.corpus.with_base_trees"
         )
-    if len(sentence.guide) != len(sentence):
-        raise DataError(f"expected a guide of {len(sentence)} words, found one of {len(sentence.guide)}")
-    return sentence.guide
+    if len(sentence.base_tree) != len(sentence):
+        raise DataError(f"expected a base tree of {len(sentence)} words, found one of {len(sentence.base_tree)}")
+    return sentence.base_tree
 
 
-def _check_all_guided(has_guide: list[bool]) -> None:
-    if not all(has_guide):
+def _check_all_stacked(has_base_tree: list[bool]) -> None:
+    if not all(has_base_tree):
         raise DataError(
-            f"sentence {has_guide.index(False) + 1} of the treebank has no guide, but others have one; "
-            "give guides to all sentences or to none"
+            f"sentence {has_base_tree.index(False) + 1} of the treebank has no base tree, but others have one; "
+            "give base_heads to all sentences or to none"
         )
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from treetune.errors import ConfigError, unknown_name
 from treetune.features.clusters import CLUSTER_COLUMNS
-from treetune.features.encoding import GUIDE_COLUMN
+from treetune.features.encoding import BASE_LABEL_COLUMN
 
 Template = tuple[str, ...]
 
@@ -75,9 +75,9 @@ class TemplateSet:
         return {atom.partition(".")[2] for group in self.groups for template in group for atom in template}
 
     @property
-    def looks_at_guides(self) -> bool:
+    def looks_at_base_trees(self) -> bool:
         """Whether some template looks at the output of another parser."""
-        return any(is_guide(atom) for group in self.groups for template in group for atom in template)
+        return any(reads_base_tree(atom) for group in self.groups for template in group for atom in template)
 
     def state(self) -> dict[str, Any]:
         """Return the set as plain JSON values."""
@@ -96,10 +96,10 @@ def seed_of(name: str) -> int:
     return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")
 
 
-def is_guide(atom: str) -> bool:
+def reads_base_tree(atom: str) -> bool:
     """Whether an atom looks at the output of another parser: its arcs, its labels or the heads it gave."""
     place, _, value = atom.partition(".")
-    return value in ("guided", GUIDE_COLUMN) or place.endswith("^")
+    return value in ("base", BASE_LABEL_COLUMN) or place.endswith("^")
 
 
 def check_clusters(path: str | None, templates: TemplateSet, name: str) -> None:
@@ -115,12 +115,12 @@ def check_clusters(path: str | None, templates: TemplateSet, name: str) -> None:
         )
 
 
-def check_guided(templates: TemplateSet, name: str) -> None:
-    """Raise ConfigError unless a set can make use of guides."""
-    if not templates.looks_at_guides:
+def check_stacked(templates: TemplateSet, name: str) -> None:
+    """Raise ConfigError unless a set can make use of base_heads."""
+    if not templates.looks_at_base_trees:
         raise ConfigError(
-            f"the treebank has guides, but no template of the feature set {name!r} looks at them; "
-            "leave out --guide or take another set"
+            f"the treebank has base_heads, but no template of the feature set {name!r} looks at them; "
+            "leave out --base or take another set"
         )
 
 

@@ -18,7 +18,7 @@ from treetune.errors import ConfigError
 from treetune.learning.progress import Progress
 from treetune.learning.trainer import train
 from treetune.models.base import Model
-from treetune.models.learners import LearningOptions
+from treetune.models.learning_options import LearningOptions
 
 if TYPE_CHECKING:
     from treetune.models.sequence.tagger import Tagger

@@ -16,10 +16,10 @@ Cost: TypeAlias = Callable[[Sentence, Any, Any], float]
 Item: TypeAlias = "Example | Tagged | tuple[Sentence, Any]"
 GOLD = (Example, Tagged)
 
-Step = Literal["smallest", "whole"]
-STEPS: tuple[Step, ...] = ("smallest", "whole")
-Search = Literal["growing", "list", "constrained"]
-SEARCHES: tuple[Search, ...] = ("growing", "list", "constrained")
+Step = Literal["mira", "perceptron"]
+STEPS: tuple[Step, ...] = ("mira", "perceptron")
+Search = Literal["growing", "list", "forced"]
+SEARCHES: tuple[Search, ...] = ("growing", "list", "forced")
 
 
 @dataclass(frozen=True)
@@ -33,20 +33,20 @@ class Objective:
         name: What it is called in reports; by default after the loss, "root loss".
         rate: How many steps to take for each step on the treebank: 0.5 is every other time.
         search: How to find an output that costs less than the best one. "list" looks among the `k` best.
-            "growing" doubles k up to `max_k` until there is one. "constrained" asks for the best output that has
+            "growing" doubles k up to `max_k` until there is one. "forced" asks for the best output that has
             all the loss says is known, if it can say so.
         k: The length of the list.
         max_k: The longest list.
-        step: How far to move. "smallest" is the step of MIRA: just so far that the cheaper output leads by as much as
-            it costs less. "whole" is that of the perceptron. Both are bounded by the largest step of the model's
+        step: How far to move. "mira" is the step of MIRA: just so far that the cheaper output leads by as much as
+            it costs less. "perceptron" is that of the perceptron. Both are bounded by the largest step of the model's
             learner. Whole steps change more than they need to of what the loss does not look at.
         start: The first epoch in which it is used. The average of the weights begins anew there: one over everything
             would hide the effect. None: the third, or the last of fewer, or the first if the model has been trained
             before.
         dev: Data of the same kind, on which the mean cost is measured after every epoch.
-        hide_words: The chance of a word to be hidden from the model, but for its tags, in seven of eight passes over
-            the data; see `learning.hiding`. For few sentences, which would be learned by heart otherwise.
-        near_misses: Whether to learn also where nothing costs less than the best output: an output that costs more is
+        word_dropout: The chance of a word to be hidden from the model, but for its tags, in seven of eight passes over
+            the data; see `learning.word_dropout`. For few sentences, which would be learned by heart otherwise.
+        margin_updates: Whether to learn also where nothing costs less than the best output: an output that costs more is
             kept below it by as much. Of those in the list, that one for which it takes most. A growing list grows until
             it has one, which takes time.
     """
@@ -58,11 +58,11 @@ class Objective:
     search: Search = "growing"
     k: int = 8
     max_k: int = 64
-    step: Step = "smallest"
+    step: Step = "mira"
     start: int | None = None
     dev: Sequence[Item] = ()
-    hide_words: float = 0.0
-    near_misses: bool = False
+    word_dropout: float = 0.0
+    margin_updates: bool = False
     cost: Loss[Any, Any] | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -83,17 +83,17 @@ class Objective:
             raise ConfigError(f"{self.name}: max_k must be at least k ({self.k}), found {self.max_k}")
         if self.start is not None and self.start < 1:
             raise ConfigError(f"{self.name}: start must be at least 1, the first epoch, found {self.start}")
-        if not 0 <= self.hide_words < 1:
+        if not 0 <= self.word_dropout < 1:
             raise ConfigError(
-                f"{self.name}: hide_words must be a chance from 0 to less than 1, found {self.hide_words}"
+                f"{self.name}: word_dropout must be a chance from 0 to less than 1, found {self.word_dropout}"
             )
-        if self.cost is None and self.hide_words:
-            raise ConfigError(f"{self.name}: only an objective with a loss can hide words")
-        if self.cost is None and self.near_misses:
-            raise ConfigError(f"{self.name}: only an objective with a loss has near misses")
-        if self.near_misses and (self.search == "constrained" or self.step == "whole"):
+        if self.cost is None and self.word_dropout:
+            raise ConfigError(f"{self.name}: word_dropout is for objectives with a loss")
+        if self.cost is None and self.margin_updates:
+            raise ConfigError(f"{self.name}: margin_updates is for objectives with a loss")
+        if self.margin_updates and (self.search == "forced" or self.step == "perceptron"):
             raise ConfigError(
-                f"{self.name}: near_misses needs a list and the smallest step, "
+                f'{self.name}: margin_updates needs a k-best list and step="mira", '
                 f'found search="{self.search}" and step="{self.step}"'
             )
         if self.cost is None and self.dev:
@@ -109,9 +109,9 @@ class Objective:
         if not self.data:
             raise DataError(f"{self.name}: expected at least one sentence to learn from, found none")
         self._check_references()
-        if self.cost is not None and self.search == "constrained" and not any(map(self._is_known, self.data)):
+        if self.cost is not None and self.search == "forced" and not any(map(self._is_known, self.data)):
             raise ConfigError(
-                f"{self.name}: constrained search needs a loss that can say what is known, found {self.cost.name}, "
+                f"{self.name}: forced decoding needs a loss that can say what is known, found {self.cost.name}, "
                 'which cannot; use search="growing"'
             )
 
@@ -133,14 +133,14 @@ class Objective:
         found: dict[str, Any] = {"name": self.name, "sentences": len(self.data), "rate": self.rate}
         if self.cost is not None:
             found |= {"loss": self.cost.settings(), "search": self.search, "step": self.step}
-            if self.search != "constrained":
+            if self.search != "forced":
                 found |= {"k": self.k}
             if self.search == "growing":
                 found |= {"max_k": self.max_k}
-            if self.hide_words:
-                found |= {"hide_words": self.hide_words}
-            if self.near_misses:
-                found |= {"near_misses": True}
+            if self.word_dropout:
+                found |= {"word_dropout": self.word_dropout}
+            if self.margin_updates:
+                found |= {"margin_updates": True}
         return found
 
 

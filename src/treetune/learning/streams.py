@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Sentence
-from treetune.learning.hiding import hide_words
 from treetune.learning.objectives import Objective, sentence_and_reference
 from treetune.learning.progress import Tally
 from treetune.learning.ranker import Outcome, Ranker
+from treetune.learning.word_dropout import word_dropout
 from treetune.models.base import Learner
 
 
@@ -36,15 +36,15 @@ class Stream:
         self._ranker: Ranker[Any] | None = None
         if not objective.is_intrinsic:
             self._items = [sentence_and_reference(item) for item in objective.data]
-            self._ranker = Ranker(learner.practice(self._sentences(seed, number)), objective)
+            self._ranker = Ranker(learner.online_decoder(self._sentences(seed, number)), objective)
         self.start_epoch()
 
     def _sentences(self, seed: int, number: int) -> list[Sentence]:
         """Return what is practised on: all sentences as they are, then all in their other forms, if they have some."""
         sentences = [sentence for sentence, _ in self._items]
-        if not self.objective.hide_words:
+        if not self.objective.word_dropout:
             return sentences
-        forms = hide_words(sentences, self.objective.hide_words, [seed, number, 1])
+        forms = word_dropout(sentences, self.objective.word_dropout, [seed, number, 1])
         self._forms = len(forms)
         return [sentence for form in forms for sentence in form]
 

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from treetune.errors import ConfigError
-from treetune.evaluate.judges import Judge, Measured
+from treetune.evaluate.scorers import Measured, Scorer
 from treetune.learning.checkpoints import Checkpoint, fingerprint
 from treetune.learning.objectives import GOLD, Objective, sentence_and_reference
 from treetune.learning.progress import Progress
 from treetune.learning.schedule import Schedule, by_rates
 from treetune.learning.streams import Stream
 from treetune.models.base import Learner, Model
-from treetune.models.learners import LearningOptions
+from treetune.models.learning_options import LearningOptions
 
 # A report is made after this many sentences of the first objective.
 REPORT_EVERY = 256
@@ -43,7 +43,7 @@ def train(
     epochs: int = 10,
     seed: int = 0,
     threads: int = 1,
-    go_on: bool = False,
+    warm_start: bool = False,
     checkpoint: str | Path | None = None,
     resume: bool = False,
     warm: str | Path | None = None,
@@ -55,7 +55,7 @@ def train(
         model: Is given the averaged weights of the best epoch by `choose_by`, among those in which all objectives took
             part; of the last one, if there is nothing to choose by.
         treebank: For a parser, examples with complete trees; crossing arcs are lifted for one that cannot make them.
-            For a tagger, `Tagged` sentences (`corpus.tags.tagged`). May be empty if `go_on`.
+            For a tagger, `Tagged` sentences (`corpus.tags.tagged`). May be empty if `warm_start`.
         objectives: What to learn besides, and how often; see `Objective`.
         schedule: Which objective takes how many steps in which round; by default according to their rates.
         dev: Examples to choose the best epoch by.
@@ -64,7 +64,7 @@ def train(
         epochs: How many times to go through the treebank, or through the first objective without a treebank.
         seed: Orders the sentences; the same seed gives the same weights.
         threads: For parsing `dev` only; the result does not depend on it.
-        go_on: Whether to start from the weights that `model` has, instead of from none.
+        warm_start: Whether to start from the weights that `model` has, instead of from none.
         checkpoint: A file to which everything is written after each epoch, to resume from. It stays when training is
             done: remove it when the model has been saved.
         resume: Whether to go on from `checkpoint`, if it is there; the final model is the same as without the
@@ -85,18 +85,18 @@ def train(
                 f"{name}: expected examples, found the path {str(examples)!r}; read them first: "
                 f"list(treetune.read_trees({str(examples)!r}))"
             )
-    if go_on and not model.is_trained:
+    if warm_start and not model.is_trained:
         raise ConfigError("expected a trained model to go on from, found one without weights")
     treebank = treebank if isinstance(treebank, Sequence) else list(treebank)
     if not treebank and not objectives:
         raise ConfigError("expected a treebank or an objective to learn from, found neither")
     everything = (*([Objective(treebank, name="treebank", start=1)] if treebank else ()), *objectives)
-    _check(everything, model.judge, dev=dev, choose_by=choose_by)
+    _check(everything, model.scorer, dev=dev, choose_by=choose_by)
     gold = [example for objective in everything if objective.is_intrinsic for example in _examples(objective)]
-    learner = model.learner(gold, seed=seed, go_on=go_on, **learning)
+    learner = model.learner(gold, seed=seed, warm_start=warm_start, **learning)
     training = _Training(
         model, learner, everything, schedule, dev,
-        choose_by=choose_by or model.judge.usual, epochs=epochs, seed=seed, threads=threads, go_on=go_on,
+        choose_by=choose_by or model.scorer.usual, epochs=epochs, seed=seed, threads=threads, warm_start=warm_start,
         checkpoint=checkpoint, warm=warm,
     )  # fmt: skip
     return training.run(resume=resume)
@@ -109,21 +109,21 @@ def _examples(objective: Objective) -> Sequence[Any]:
     return examples
 
 
-def _check(objectives: Sequence[Objective], judge: Judge, *, dev: Sequence[Any], choose_by: str | None) -> None:
+def _check(objectives: Sequence[Objective], scorer: Scorer, *, dev: Sequence[Any], choose_by: str | None) -> None:
     names = [objective.name for objective in objectives]
     for objective in objectives:
         if names.count(objective.name) > 1:
             raise ConfigError(f"two objectives are called {objective.name!r}; give them names of their own")
-        if objective.name in judge.metrics:
+        if objective.name in scorer.metrics:
             raise ConfigError(f"an objective cannot be called {objective.name}: that is a metric")
         objective.check()
     with_dev = [objective.name for objective in objectives if objective.dev]
     if choose_by is None:
         return
-    if choose_by not in (*judge.metrics, *with_dev):
-        known = ", ".join((*judge.metrics, *with_dev))
+    if choose_by not in (*scorer.metrics, *with_dev):
+        known = ", ".join((*scorer.metrics, *with_dev))
         raise ConfigError(f"the best epoch cannot be chosen by {choose_by!r}; known: {known}")
-    if choose_by in judge.metrics and not dev:
+    if choose_by in scorer.metrics and not dev:
         raise ConfigError(f"the best epoch cannot be chosen by {choose_by} without dev, examples to measure it on")
 
 
@@ -142,7 +142,7 @@ class _Training:
         epochs: int,
         seed: int,
         threads: int,
-        go_on: bool,
+        warm_start: bool,
         checkpoint: str | Path | None,
         warm: str | Path | None,
     ) -> None:
@@ -153,7 +153,7 @@ class _Training:
         self._epochs = epochs
         self._threads = threads
         self._schedule = schedule or by_rates([objective.rate for objective in objectives])
-        self._starts = _starts(objectives, epochs=epochs, go_on=go_on)
+        self._starts = _starts(objectives, epochs=epochs, warm_start=warm_start)
         self._streams = self._make_streams(objectives, seed)
         self._rounds = 0
         self._rounds_by_epoch: list[int] = []
@@ -169,7 +169,7 @@ class _Training:
         self._best_epoch = 0
         self._checkpoint = self._warm = None
         start = self._with(learner.snapshot()).state() if checkpoint is not None or warm is not None else ({}, {})
-        told: dict[str, Any] = {"seed": seed, "go_on": go_on}
+        told: dict[str, Any] = {"seed": seed, "warm_start": warm_start}
         if checkpoint is not None:
             told |= {"settings": self._settings, "epochs": epochs, "choose_by": choose_by}
             self._checkpoint = Checkpoint(checkpoint, fingerprint(told, start, objectives, dev))
@@ -212,7 +212,7 @@ class _Training:
             for last in self._one_epoch(epoch):
                 yield last
             assert last is not None
-            end = self._judge(last)
+            end = self._evaluate_epoch(last)
             self._rounds_by_epoch.append(self._rounds)
             if self._checkpoint is not None:
                 self._save(self._checkpoint, epoch)
@@ -289,7 +289,7 @@ class _Training:
             objectives=tallies,
         )
 
-    def _judge(self, report: Progress) -> Progress:
+    def _evaluate_epoch(self, report: Progress) -> Progress:
         """Measure the epoch that has just ended, and keep its weights if they are the best."""
         devs = [stream.objective for stream in self._streams if stream.objective.dev]
         if not self._dev and not devs:
@@ -316,7 +316,7 @@ class _Training:
         if not self._dev:
             return None
         outputs = trial.predict_batch([example.sentence for example in self._dev], threads=self._threads)
-        return trial.judge.score(self._dev, outputs)
+        return trial.scorer.score(self._dev, outputs)
 
     def _finish(self) -> None:
         if self._best is None:
@@ -369,9 +369,9 @@ class _Training:
         return replace(report, dev=self._score(self._best), best=True)
 
 
-def _starts(objectives: Sequence[Objective], *, epochs: int, go_on: bool) -> list[int]:
+def _starts(objectives: Sequence[Objective], *, epochs: int, warm_start: bool) -> list[int]:
     """Return the first epoch of each objective."""
-    usual = 1 if go_on else min(USUAL_START, epochs)
+    usual = 1 if warm_start else min(USUAL_START, epochs)
     starts = [objective.start or (usual if number else 1) for number, objective in enumerate(objectives)]
     for objective, start in zip(objectives, starts, strict=True):
         if start > epochs:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar, Unpack
 
 from treetune.corpus.sentence import Sentence, Tree
-from treetune.evaluate.judges import Judge
-from treetune.models.learners import LearningOptions
+from treetune.evaluate.scorers import Scorer
+from treetune.models.learning_options import LearningOptions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,7 +30,7 @@ class Candidate(Generic[Output]):
     derivation: tuple[int, ...] = ()
 
 
-class Practice(Protocol[Output]):
+class OnlineDecoder(Protocol[Output]):
     """Sentences without gold, and what a learner makes of them with its weights as they are at the moment.
 
     Whoever knows what the outputs are worth says which is better; `move` learns from that.
@@ -77,7 +77,7 @@ class Learner(Protocol[Output]):
         """Learn from the examples numbered `order`, in that order; return how many led to an update."""
         ...
 
-    def practice(self, sentences: Sequence[Sentence]) -> Practice[Output]:
+    def online_decoder(self, sentences: Sequence[Sentence]) -> OnlineDecoder[Output]:
         """Return what the moving weights make of sentences without gold."""
         ...
 
@@ -133,7 +133,7 @@ class Storable(Protocol):
 class Model(Protocol[Output]):
     """What a parser or tagger must offer; it knows nothing of losses.
 
-    `kind` is its name in `models.kinds` and in model files. Its gold examples have a `sentence` and a `gold` output:
+    `kind` is its name in `models.registry` and in model files. Its gold examples have a `sentence` and a `gold` output:
     `Example` for parsers, `Tagged` for taggers. Whatever can be wrong about options is a
     `ConfigError`, raised before any data is looked at. Predicting before training is a `ModelError`.
     """
@@ -146,13 +146,13 @@ class Model(Protocol[Output]):
         ...
 
     @property
-    def judge(self) -> Judge:
+    def scorer(self) -> Scorer:
         """How its outputs are scored against gold examples."""
         ...
 
     @property
-    def is_guided(self) -> bool:
-        """Whether the trained model looks at the trees of another parser (`Sentence.guide`)."""
+    def is_stacked(self) -> bool:
+        """Whether the trained model looks at the trees of another parser (`Sentence.base_tree`)."""
         ...
 
     def with_options(self, **options: Any) -> Self:
@@ -206,7 +206,7 @@ class Model(Protocol[Output]):
         treebank: Sequence[Any],
         *,
         seed: int = 0,
-        go_on: bool = False,
+        warm_start: bool = False,
         **options: Unpack[LearningOptions],
     ) -> Learner[Output]:
         """Return what learns from gold examples.
@@ -214,7 +214,7 @@ class Model(Protocol[Output]):
         Args:
             treebank: Complete gold examples; may be empty if the model goes on.
             seed: For what is drawn at random.
-            go_on: Whether to start from the weights of this trained model, and to keep its words and labels.
+            warm_start: Whether to start from the weights of this trained model, and to keep its words and labels.
             options: How weights move.
         """
         ...

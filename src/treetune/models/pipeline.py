@@ -10,7 +10,7 @@ from treetune.corpus.sentence import ABSENT, Example, Sentence, Tree
 from treetune.corpus.tags import TAG_COLUMNS, UNKNOWN_TAG, Tags, join_parts, read_column, with_tags
 from treetune.errors import ConfigError, ModelError
 from treetune.models.base import Parser, Storable
-from treetune.models.kinds import MODELS, stored_class
+from treetune.models.registry import MODELS, stored_class
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,7 +22,7 @@ _TOKENIZER, _TAGGER, _PARSER = "tokenizer", "tagger", "parser"
 
 
 class TokenizerPart(Storable, Protocol):
-    """What splits text; `models.segment.tokenizer.Tokenizer`."""
+    """What splits text; `models.tokenizer.tokenizer.Tokenizer`."""
 
     def sentences(
         self, text: str | Iterable[str], *, line_sentences: bool = False, ranges: bool = False
@@ -54,7 +54,7 @@ class Pipeline:
     """Text to sentences to tokens to tags to trees; call it with a text.
 
     Each tagger sees what those before it have said. What no part can say stays unknown: without a parser the trees of
-    the result are `Tree.unknown`. `learning.pipelines.train_pipeline` trains all parts.
+    the result are `Tree.unknown`. `learning.pipeline_training.train_pipeline` trains all parts.
     """
 
     kind: ClassVar[str] = "pipeline"

@@ -16,7 +16,7 @@ from graph_twins import Scores, all_trees
 from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Example, Sentence, Tree
-from treetune.features.encoding import GUIDE_COLUMN, Encoder
+from treetune.features.encoding import BASE_LABEL_COLUMN, Encoder
 from treetune.learning.trainer import train
 from treetune.models.graph.grammar import GraphConfig, GraphGrammar, GraphWeights, templates_of
 from treetune.models.graph.parser import GraphParser
@@ -69,24 +69,24 @@ def projective_heads(draw: random.Random, n: int) -> tuple[int, ...]:
     return tuple(heads)
 
 
-def random_sentence(draw: random.Random, length: int, *, guided: bool = False, unseen: bool = False) -> Sentence:
+def random_sentence(draw: random.Random, length: int, *, stacked: bool = False, unseen: bool = False) -> Sentence:
     words = [draw.choice([*WORDS, "Unseen9"] if unseen else WORDS) for _ in range(length)]
     tags = [draw.choice([*TAGS, "PUNCT"] if unseen else TAGS) for _ in range(length)]
     sentence = Sentence.of(words, upos=tags, xpos=[tag[:1].lower() for tag in tags])
-    if not guided:
+    if not stacked:
         return sentence
     heads = random_heads(draw, length, projective=False) if length else (-1,)
     names = ["root" if head == 0 else draw.choice(["x", "y"]) for head in heads[1:]]
-    return replace(sentence, guide=Tree.of(heads[1:], names))
+    return replace(sentence, base_tree=Tree.of(heads[1:], names))
 
 
 def random_treebank(
-    seed: int, *, count: int, longest: int = 4, projective: bool = True, labels: str = "dbc", guided: bool = False
+    seed: int, *, count: int, longest: int = 4, projective: bool = True, labels: str = "dbc", stacked: bool = False
 ) -> list[Example]:
     draw = random.Random(seed)
     examples = []
     for _ in range(count):
-        sentence = random_sentence(draw, draw.randint(1, longest), guided=guided)
+        sentence = random_sentence(draw, draw.randint(1, longest), stacked=stacked)
         heads = random_heads(draw, len(sentence), projective=projective)[1:]
         names = ["root" if head == 0 else draw.choice(labels) for head in heads]
         examples.append(Example(sentence, Tree.of(heads, names)))
@@ -201,10 +201,10 @@ class SentenceTwin:
 
 def make_grammar(config: GraphConfig, sentences: Sequence[Sentence], labels: LabelTable) -> GraphGrammar:
     templates = templates_of(config)
-    guided = any(sentence.guide is not None for sentence in sentences)
-    columns = columns_of(templates) + ([GUIDE_COLUMN] if guided else [])
+    stacked = any(sentence.base_tree is not None for sentence in sentences)
+    columns = columns_of(templates) + ([BASE_LABEL_COLUMN] if stacked else [])
     encoder = Encoder.learn(sentences, min_count=1, columns=columns)
-    return GraphGrammar(encoder, labels, adapted(templates, encoder.columns, guided=guided), guided)
+    return GraphGrammar(encoder, labels, adapted(templates, encoder.columns, stacked=stacked), stacked)
 
 
 def random_twin(

@@ -61,11 +61,11 @@ class ArcTwin:
         return len(self.sentence)
 
     @cached_property
-    def guide(self) -> tuple[int, ...] | None:
-        if not self.grammar.is_guided:
+    def base_tree(self) -> tuple[int, ...] | None:
+        if not self.grammar.is_stacked:
             return None
-        assert self.sentence.guide is not None
-        return self.sentence.guide.heads
+        assert self.sentence.base_tree is not None
+        return self.sentence.base_tree.heads
 
     def is_mark(self, word: int) -> bool:
         """Whether a search for marks stops here: at all tags but the transparent ones, at unseen ones too."""
@@ -86,8 +86,8 @@ class ArcTwin:
         if shift in ("<", ">"):
             there = self.mark(token, shift)
         elif shift == "^":
-            assert self.guide is not None
-            there = self.guide[token]
+            assert self.base_tree is not None
+            there = self.base_tree[token]
         else:
             there = token + int(shift or 0)
         return self.columns[column][there] if there is not None and 0 <= there <= self.n else 0
@@ -95,10 +95,12 @@ class ArcTwin:
     def of_arc(self, kind: str, value: str, head: int, dependent: int) -> int:
         if value == "dist":
             return distance_of(head, dependent)
-        if value == "guided":
-            if self.guide is None:
+        if value == "stacked":
+            if self.base_tree is None:
                 return 0
-            return 1 if self.guide[dependent] == head else 2 if head > 0 and self.guide[head] == dependent else 0
+            return (
+                1 if self.base_tree[dependent] == head else 2 if head > 0 and self.base_tree[head] == dependent else 0
+            )
         if kind in ("arc", "label") and head == 0:
             return 2
         return int(dependent > head)

@@ -33,7 +33,7 @@ def make_parser(**options: Any) -> GraphParser:
     return GraphParser(**{"features": TEMPLATES, "min_count": 1, **options})
 
 
-@pytest.mark.parametrize("guided", [False, True])
+@pytest.mark.parametrize("stacked", [False, True])
 @pytest.mark.parametrize("labels", ["joint", "second-stage"])
 @pytest.mark.parametrize(
     ("order", "decoder", "options"),
@@ -52,9 +52,9 @@ def make_parser(**options: Any) -> GraphParser:
     ],
 )
 def test_learning_is_that_of_the_twin(
-    order: int, decoder: str, options: dict[str, Any], labels: str, guided: bool
+    order: int, decoder: str, options: dict[str, Any], labels: str, stacked: bool
 ) -> None:
-    treebank = random_treebank(order, count=10, projective=decoder == "projective", guided=guided)
+    treebank = random_treebank(order, count=10, projective=decoder == "projective", stacked=stacked)
     parser = make_parser(order=order, decoder=decoder, labels=labels)
     learner = make_learner(parser, treebank, **options)
     twin = TwinLearner(learner, parser.config, treebank)

@@ -67,7 +67,7 @@ def test_options_are_refused_before_any_data_is_read(options: dict[str, Any], me
         ("[sibling]\nDl.w", "unknown place in a template of [sibling] 'Dl'; known: A, D, H, S (did you mean 'D'?)"),
         ("[label]\nB.w", "unknown place in a template of [label] 'B'; known: A, D, Dl, Dr, G, H, S"),
         ("[arc]\nH.word", "unknown value in a feature template 'word'; known: " + ", ".join(sorted(COLUMNS))),
-        ("[arc]\nA.length", "unknown value of the arc in a template of [arc] 'length'; known: dir, dist, guided"),
+        ("[arc]\nA.length", "unknown value of the arc in a template of [arc] 'length'; known: base, dir, dist"),
         ("[between]\nA.dist", "unknown value of the arc in a template of [between] 'dist'; known: dir"),
         ("[arc]\nh.w", "feature template atom 'h.w': expected PLACE.VALUE such as H.w, D-1.t or A.dist"),
         ("[arc]\nH+12.w", "feature template atom 'H+12.w': expected PLACE.VALUE such as H.w, D-1.t or A.dist"),

@@ -1,4 +1,4 @@
-"""Graph parsers as they are used: long sentences, guides, files, seeds, treebanks that lack something."""
+"""Graph parsers as they are used: long sentences, base_trees, files, seeds, treebanks that lack something."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from graph_samples import TEMPLATES, random_sentence, random_treebank, refusal, trained
 
-from treetune.corpus.guides import with_guides
+from treetune.corpus.base_trees import with_base_trees
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.corpus.wellformed import is_tree
 from treetune.errors import ConfigError, DataError, ModelError
@@ -22,8 +22,8 @@ from treetune.models.graph.scoring import bytes_needed
 from treetune.storage import load, save
 
 
-def guided(examples: Sequence[Example]) -> list[Example]:
-    sentences = with_guides([example.sentence for example in examples], [example.gold for example in examples])
+def stacked(examples: Sequence[Example]) -> list[Example]:
+    sentences = with_base_trees([example.sentence for example in examples], [example.gold for example in examples])
     return [replace(example, sentence=sentence) for example, sentence in zip(examples, sentences, strict=True)]
 
 
@@ -90,49 +90,49 @@ def test_memory_grows_with_order_length_and_lists() -> None:
     assert bytes_needed(50, 100, crossing) < bytes_needed(50, 100, crossing, k=5)
 
 
-def test_guides_missing_and_present(parser: GraphParser) -> None:
-    examples = guided(random_treebank(1, count=12))
-    with_guide = trained(examples, epochs=3)
-    assert with_guide.grammar.is_guided
-    bare = examples[0].sentence.without("guide")
+def test_base_trees_missing_and_present(parser: GraphParser) -> None:
+    examples = stacked(random_treebank(1, count=12))
+    with_base_tree = trained(examples, epochs=3)
+    assert with_base_tree.grammar.is_stacked
+    bare = examples[0].sentence.without("base_tree")
     for attempt in (
-        lambda: with_guide.predict(bare),
-        lambda: with_guide.k_best(bare, 2),
-        lambda: with_guide.score(bare, examples[0].gold),
+        lambda: with_base_tree.predict(bare),
+        lambda: with_base_tree.k_best(bare, 2),
+        lambda: with_base_tree.score(bare, examples[0].gold),
     ):
         assert refusal(ModelError, attempt) == (
-            "this model was trained with the output of another parser as a guide; "
-            "give it with --guide FILE, in Python with treetune.corpus.with_guides"
+            "this model was trained with the trees of a base parser; "
+            "give it with --base FILE, in Python with treetune.corpus.with_base_trees"
         )
-    # The guides were gold: it learned to copy them.
+    # The base_trees were gold: it learned to copy them.
     for example in examples:
-        assert with_guide.predict(example.sentence).heads == example.gold.heads
-    # A model without guides does not look at them.
+        assert with_base_tree.predict(example.sentence).heads == example.gold.heads
+    # A model without base_trees does not look at them.
     sentence = examples[0].sentence
-    assert parser.predict(sentence) == parser.predict(sentence.without("guide"))
+    assert parser.predict(sentence) == parser.predict(sentence.without("base_tree"))
 
 
-def test_guides_for_some_or_for_templates_that_do_not_look() -> None:
+def test_base_trees_for_some_or_for_templates_that_do_not_look() -> None:
     treebank = random_treebank(1, count=3)
-    assert refusal(DataError, lambda: GraphParser().learner([*guided(treebank[:2]), treebank[2]])) == (
-        "sentence 3 of the treebank has no guide, but others have one; give guides to all sentences or to none"
+    assert refusal(DataError, lambda: GraphParser().learner([*stacked(treebank[:2]), treebank[2]])) == (
+        "sentence 3 of the treebank has no base tree, but others have one; give base trees to all sentences or to none"
     )
-    assert refusal(ConfigError, lambda: GraphParser(features="hall2011").learner(guided(treebank))) == (
-        "the treebank has guides, but no template of the feature set 'hall2011' looks at them; "
-        "leave out --guide or take another set"
+    assert refusal(ConfigError, lambda: GraphParser(features="hall2011").learner(stacked(treebank))) == (
+        "the treebank has base trees, but no template of the feature set 'hall2011' looks at them; "
+        "leave out --base or take another set"
     )
-    wrong = replace(treebank[0], sentence=replace(treebank[0].sentence, guide=Tree.of([0] + [1] * 9)))
-    assert refusal(DataError, lambda: GraphParser().learner([wrong])).startswith("expected a guide of ")
+    wrong = replace(treebank[0], sentence=replace(treebank[0].sentence, base_tree=Tree.of([0] + [1] * 9)))
+    assert refusal(DataError, lambda: GraphParser().learner([wrong])).startswith("expected a base tree of ")
 
 
 @pytest.mark.parametrize(
     "options",
-    [{"order": 2, "decoder": "non-projective"}, {"labels": "joint", "features": TEMPLATES}, {"guides": True}],
+    [{"order": 2, "decoder": "non-projective"}, {"labels": "joint", "features": TEMPLATES}, {"base_trees": True}],
 )
 def test_a_file_keeps_everything(options: dict[str, Any], tmp_path: Path) -> None:
     treebank = random_treebank(3, count=15, longest=6, projective=False)
-    if options.pop("guides", False):
-        treebank = guided(treebank)
+    if options.pop("base_trees", False):
+        treebank = stacked(treebank)
     before = trained(treebank, **options)
     save(before, tmp_path / "model")
     after = load(tmp_path / "model")

@@ -31,11 +31,11 @@ EXACT = [(1, "projective"), (1, "non-projective"), (2, "projective")]
 SEARCHES = [*EXACT, (2, "non-projective")]
 
 
-def sample_sentences(*, guided: bool = False, longest: int = 4) -> list[Sentence]:
+def sample_sentences(*, stacked: bool = False, longest: int = 4) -> list[Sentence]:
     draw = random.Random(7)
     lengths = [0, 1, 1, 2, 2, 3, 3, 3, *[4] * 5, *range(4, longest + 1)]
-    seen = [random_sentence(draw, n, guided=guided) for n in lengths]
-    return seen + [random_sentence(draw, n, guided=guided, unseen=True) for n in (1, 3, 4, 4)]
+    seen = [random_sentence(draw, n, stacked=stacked) for n in lengths]
+    return seen + [random_sentence(draw, n, stacked=stacked, unseen=True) for n in (1, 3, 4, 4)]
 
 
 @cache
@@ -45,13 +45,13 @@ def twin_of(
     labels: str,
     seed: int,
     *,
-    guided: bool = False,
+    stacked: bool = False,
     many: bool = False,
     tagged: bool = False,
     longest: int = 4,
 ) -> Twin:
     # Weights for all, words and tags from the first ones only.
-    sentences = sample_sentences(guided=guided, longest=longest)
+    sentences = sample_sentences(stacked=stacked, longest=longest)
     table = TAGGED_LABELS if tagged else MANY_LABELS if many else FEW_LABELS
     return random_twin(sentences[:-4], seed=seed, labels=table, order=order, decoder=decoder, way=labels)
 
@@ -63,14 +63,14 @@ def draw_tree(draw: random.Random, n: int, table: LabelTable) -> Tree:
     return Tree.of(heads[1:], [draw.choice(at_word if head else at_root) for head in heads[1:]])
 
 
-@pytest.mark.parametrize("guided", [False, True])
+@pytest.mark.parametrize("stacked", [False, True])
 @pytest.mark.parametrize("labels", ["joint", "second-stage"])
 @pytest.mark.parametrize("order", [1, 2])
-def test_features_and_scores_are_those_of_the_twin(order: int, labels: str, guided: bool) -> None:
-    twin = twin_of(order, "projective", labels, 1, guided=guided, many=True, longest=9)
+def test_features_and_scores_are_those_of_the_twin(order: int, labels: str, stacked: bool) -> None:
+    twin = twin_of(order, "projective", labels, 1, stacked=stacked, many=True, longest=9)
     draw = random.Random(order)
     scores = set()
-    for sentence in sample_sentences(guided=guided, longest=9):
+    for sentence in sample_sentences(stacked=stacked, longest=9):
         of = twin.of(sentence)
         for _ in range(4):
             tree = draw_tree(draw, len(sentence), MANY_LABELS)
@@ -86,7 +86,7 @@ def test_features_and_scores_are_those_of_the_twin(order: int, labels: str, guid
 @pytest.mark.parametrize("labels", ["joint", "second-stage"])
 def test_the_sets_of_the_package_have_the_features_of_the_twin(features: str, labels: str) -> None:
     draw = random.Random(3)
-    sentences = [random_sentence(draw, n, guided=features == "default") for n in (3, 7, 12)]
+    sentences = [random_sentence(draw, n, stacked=features == "default") for n in (3, 7, 12)]
     twin = random_twin(sentences, seed=3, order=2, way=labels, features=features)
     for sentence in sentences:
         tree = draw_tree(draw, len(sentence), FEW_LABELS)
@@ -107,8 +107,8 @@ def best_score(of: SentenceTwin, decoder: str) -> float:
 def test_predictions_are_the_best_of_all_trees(order: int, decoder: str, labels: str) -> None:
     better_than_projective = 0
     for seed in range(6):
-        twin = twin_of(order, decoder, labels, seed, guided=seed % 2 == 1, longest=5)
-        sentences = [sentence for sentence in sample_sentences(guided=seed % 2 == 1, longest=5) if len(sentence)]
+        twin = twin_of(order, decoder, labels, seed, stacked=seed % 2 == 1, longest=5)
+        sentences = [sentence for sentence in sample_sentences(stacked=seed % 2 == 1, longest=5) if len(sentence)]
         for sentence, tree in zip(sentences, twin.parser.predict_batch(sentences), strict=True):
             of = twin.of(sentence)
             assert is_tree(tree.heads)
@@ -278,8 +278,8 @@ def test_what_is_remembered_of_triples_changes_nothing(
 
 def test_sentences_of_a_batch_do_not_see_each_other() -> None:
     for order, decoder in SEARCHES:
-        twin = twin_of(order, decoder, "second-stage", 1, guided=True, longest=9)
-        sentences = sample_sentences(guided=True, longest=9) * 3
+        twin = twin_of(order, decoder, "second-stage", 1, stacked=True, longest=9)
+        sentences = sample_sentences(stacked=True, longest=9) * 3
         expected = [twin.parser.predict(sentence) for sentence in sentences]
         assert len(sentences) > 2 * scoring.CHUNK
         for threads in (1, 2, 3):
@@ -288,23 +288,23 @@ def test_sentences_of_a_batch_do_not_see_each_other() -> None:
 
 @pytest.mark.parametrize("labels", ["joint", "second-stage"])
 def test_lists_of_a_batch_do_not_depend_on_threads(labels: str) -> None:
-    twin = twin_of(1, "projective", labels, 2, guided=True, longest=9)
-    sentences = sample_sentences(guided=True, longest=9) * 3
+    twin = twin_of(1, "projective", labels, 2, stacked=True, longest=9)
+    sentences = sample_sentences(stacked=True, longest=9) * 3
     expected = [twin.parser.k_best(sentence, 3) for sentence in sentences]
     for threads in (1, 2):
         assert twin.parser.k_best_batch(sentences, 3, threads=threads) == expected
 
 
-def test_a_guide_changes_trees() -> None:
-    twin = twin_of(1, "projective", "second-stage", 3, guided=True)
+def test_a_base_tree_changes_trees() -> None:
+    twin = twin_of(1, "projective", "second-stage", 3, stacked=True)
     changed = 0
-    for sentence in sample_sentences(guided=True):
+    for sentence in sample_sentences(stacked=True):
         if len(sentence) < 3:
             continue
         trees = set()
         for heads in all_trees(len(sentence), projective=False)[:6]:
-            guide = Tree.of(heads[1:], ["x"] * len(sentence))
-            trees.add(twin.parser.predict(replace(sentence, guide=guide)))
+            base = Tree.of(heads[1:], ["x"] * len(sentence))
+            trees.add(twin.parser.predict(replace(sentence, base_tree=base)))
         changed += len(trees) > 1
     assert changed > 3
 
@@ -323,5 +323,5 @@ def test_marks_are_found_by_a_plain_search() -> None:
     of = twin.of(sentence)
     found = twin.parser.features(sentence, tree)[0].tolist()
     assert sorted(found) == sorted(f for f, _ in of.features.tree_pairs(*of.numbers(tree), joint=False, order=1))
-    bare = adapted(twin.parser.grammar.template_set, ["w", "t"], guided=False)
+    bare = adapted(twin.parser.grammar.template_set, ["w", "t"], stacked=False)
     assert not [atom for group in bare.groups for template in group for atom in template if atom[1] in "<>"]

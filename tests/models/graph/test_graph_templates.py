@@ -114,7 +114,7 @@ def test_hall_et_al_2011_has_section_3_1() -> None:
 
 
 def test_also_makes_templates_count_twice_to_the_end_of_their_group() -> None:
-    text = "[arc]\nH.w\n@also A.dist A.dir\nD.w\nH.t D.t # pair\n@also A.guided\nD.t\n[label]\nH.w\n"
+    text = "[arc]\nH.w\n@also A.dist A.dir\nD.w\nH.t D.t # pair\n@also A.base\nD.t\n[label]\nH.w\n"
     found = parse_templates(text.splitlines(), source="here")
     assert found.names == ("arc", "label")
     assert found.groups == (
@@ -125,7 +125,7 @@ def test_also_makes_templates_count_twice_to_the_end_of_their_group() -> None:
             ("H.t", "D.t"),
             ("H.t", "D.t", "A.dist", "A.dir"),
             ("D.t",),
-            ("D.t", "A.guided"),
+            ("D.t", "A.base"),
         ),
         (("H.w",),),
     )
@@ -147,7 +147,7 @@ def test_siblings_are_for_the_second_order_and_the_tree_for_the_second_stage() -
     first = needed(whole, second_order=False, joint=True)
     assert not [name for name in first.names if name.startswith("sibling")]
     assert "label tree" not in first.names
-    assert "A.guided D.g Dl.w" not in [" ".join(template) for group in first.groups for template in group]
+    assert "A.base D.g Dl.w" not in [" ".join(template) for group in first.groups for template in group]
     assert {split(atom)[0] for atom in every_atom(first)} == {"H", "D", "B", "A"}
     assert needed(whole, second_order=True, joint=False) == whole
     staged = needed(whole, second_order=False, joint=False)
@@ -158,17 +158,19 @@ def test_siblings_are_for_the_second_order_and_the_tree_for_the_second_stage() -
 TAGGED = ["w", "suffix", "prefix", "shape", "p5", "t", "u", "x"]
 
 
-def test_without_guides_or_coarse_tags_their_templates_go() -> None:
+def test_without_base_trees_or_coarse_tags_their_templates_go() -> None:
     whole = load_templates("default", "graph")
-    assert whole.looks_at_guides
-    guided = adapted(whole, [*TAGGED, "g"], guided=True)
-    assert {kind: len(t) for kind, t in by_kind(guided).items()} == {kind: len(t) for kind, t in by_kind(whole).items()}
-    plain = adapted(whole, TAGGED, guided=False)
-    assert not plain.looks_at_guides
-    assert "arc guide" not in plain.names
-    assert not [atom for atom in every_atom(plain) if atom.endswith((".g", ".guided"))]
-    assert len(plain) == len([t for t in all_templates(whole) if not {"A.guided", "D.g"} & set(t)])
-    fine = adapted(whole, ["w", "suffix", "p5", "shape", "t", "x"], guided=False)
+    assert whole.looks_at_base_trees
+    stacked = adapted(whole, [*TAGGED, "g"], stacked=True)
+    assert {kind: len(t) for kind, t in by_kind(stacked).items()} == {
+        kind: len(t) for kind, t in by_kind(whole).items()
+    }
+    plain = adapted(whole, TAGGED, stacked=False)
+    assert not plain.looks_at_base_trees
+    assert "arc base" not in plain.names
+    assert not [atom for atom in every_atom(plain) if atom.endswith((".g", ".base"))]
+    assert len(plain) == len([t for t in all_templates(whole) if not {"A.base", "D.g"} & set(t)])
+    fine = adapted(whole, ["w", "suffix", "p5", "shape", "t", "x"], stacked=False)
     assert not [atom for atom in every_atom(fine) if split(atom)[1] in ("<", ">") or atom.endswith(".u")]
     # Dropped whole, not atom by atom: nothing is left of what looked at a mark.
     marked = [t for t in all_templates(whole) if any(split(atom)[1] in ("<", ">") for atom in t)]
@@ -178,12 +180,12 @@ def test_without_guides_or_coarse_tags_their_templates_go() -> None:
     }
 
 
-def test_what_the_guide_gave_as_head_is_a_guide() -> None:
+def test_what_the_base_parser_gave_as_head_is_a_base_tree() -> None:
     found = parse_templates(["[arc]", "H.w D^.t", "H.w D.w", "[label]", "D.w"], source="here")
-    assert found.looks_at_guides
+    assert found.looks_at_base_trees
     assert columns_of(found) == ["t", "w"]
-    assert adapted(found, ["t", "w"], guided=True) == found
-    assert adapted(found, ["t", "w"], guided=False).groups == ((("H.w", "D.w"),), (("D.w",),))
+    assert adapted(found, ["t", "w"], stacked=True) == found
+    assert adapted(found, ["t", "w"], stacked=False).groups == ((("H.w", "D.w"),), (("D.w",),))
 
 
 def by_kind(templates: TemplateSet) -> dict[str, list[tuple[str, ...]]]:
@@ -198,7 +200,7 @@ def all_templates(templates: TemplateSet) -> list[tuple[str, ...]]:
 
 
 def test_columns_that_templates_ask_for() -> None:
-    found = parse_templates(["[arc]", "H.w A.dist", "D-1.suffix A.guided", "[label]", "D<.w D.g"], source="here")
+    found = parse_templates(["[arc]", "H.w A.dist", "D-1.suffix A.base", "[label]", "D<.w D.g"], source="here")
     assert columns_of(found) == ["g", "suffix", "u", "w"]
     assert columns_of(parse_templates(["[arc]", "H.w A.dist"], source="here")) == ["w"]
 
@@ -211,7 +213,7 @@ def test_the_sets_of_the_package_compile_for_any_columns(
     name: str, order: int, labels: str, columns: tuple[str, ...]
 ) -> None:
     wanted = templates_of(GraphConfig(order=order, labels=labels, features=name))
-    found = adapted(wanted, columns, guided="g" in columns)
+    found = adapted(wanted, columns, stacked="g" in columns)
     compiled = compile_templates(found, columns, ["NOUN", "ADP"])
     kinds = by_kind(found)
     arcs, labelled = len(kinds["arc"]), len(kinds["label"])
@@ -226,16 +228,16 @@ def test_the_sets_of_the_package_compile_for_any_columns(
 
 
 def test_what_an_arc_adds_to_its_features() -> None:
-    found = parse_templates(["[arc]", "A.dist", "A.dir H.w", "A.guided", "[between]", "B.w A.dir"], source="here")
+    found = parse_templates(["[arc]", "A.dist", "A.dir H.w", "A.base", "[between]", "B.w A.dir"], source="here")
     compiled = compile_templates(found, ["w"])
     middle = kernels.DISTANCES // 2
     for distance in range(kernels.DISTANCES):
         direction = 2 if distance == middle else int(distance > middle)
-        for guided in range(kernels.GUIDES):
-            row = compiled.extra[distance * kernels.GUIDES + guided].tolist()
+        for stacked in range(kernels.BASE_RELATIONS):
+            row = compiled.extra[distance * kernels.BASE_RELATIONS + stacked].tolist()
             assert row[0] == (seed_of("arc A.dist") + mix(distance + seed_of("A.dist"))) % 2**64
             assert row[1] == (seed_of("arc A.dir H.w") + mix(direction + seed_of("A.dir"))) % 2**64
-            assert row[2] == (seed_of("arc A.guided") + mix(guided + seed_of("A.guided"))) % 2**64
+            assert row[2] == (seed_of("arc A.base") + mix(stacked + seed_of("A.base"))) % 2**64
     for kind, direction in ((kernels.LEFTWARD, 0), (kernels.RIGHTWARD, 1)):
         expected = (seed_of("between B.w A.dir") + mix(direction + seed_of("A.dir"))) % 2**64
         assert compiled.extra[kind, 3] == np.uint64(expected)

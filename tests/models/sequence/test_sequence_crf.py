@@ -75,7 +75,7 @@ def test_a_step_goes_up_the_gradient(order: int) -> None:
     tagger = small(fitted(examples, order, order=order, dictionary=4))
     ids = tagger.grammar.tags.ids()
     for example in examples:
-        learner = make_learner(tagger, [example], learner="crf", clip=0.5, go_on=True)
+        learner = make_learner(tagger, [example], learner="crf", clip=0.5, warm_start=True)
         learner.grammar = tagger.grammar
         before, after = learner.live, LiveWeights.thaw(tagger.weights)
         learner.live = after

@@ -76,7 +76,7 @@ def test_mira_reaches_its_margins() -> None:
             break
     assert not learner.learn(np.array([0]))
     gold = examples[0].gold
-    found = learner.practice([examples[0].sentence]).k_best(0, 5)
+    found = learner.online_decoder([examples[0].sentence]).k_best(0, 5)
     assert found[0].output == gold
     for candidate in found[1:]:
         wrong = sum(a != b for a, b in zip(gold.values, candidate.output.values, strict=True))
@@ -106,11 +106,11 @@ def test_training_goes_on_and_words_get_new_tags() -> None:
     word = Sentence.of(["b"])
     assert {candidate.output.values[1] for candidate in tagger.k_best(word, 9)} == {"V", "D"}
     news = [Tagged(word, Tags.of(["N"]))] * 5
-    reports = list(treetune.train(tagger, news, epochs=3, go_on=True))
+    reports = list(treetune.train(tagger, news, epochs=3, warm_start=True))
     assert reports[-1].settings["learner"] == "perceptron"
     assert tagger.predict(word).values[1] == "N"
     with pytest.raises(DataError, match=r"^sentence 1 of the training data has the tag 'Q', which the model has never"):
-        treetune.train(tagger, [Tagged(word, Tags.of(["Q"]))], go_on=True)
+        treetune.train(tagger, [Tagged(word, Tags.of(["Q"]))], warm_start=True)
 
 
 def test_the_inline_ranker_moves_a_tagger() -> None:
@@ -123,7 +123,7 @@ def test_the_inline_ranker_moves_a_tagger() -> None:
 
     wanted = next(tag for tag in ("N", "V") if tag != first)
     objective = treetune.Objective([(sentence, wanted)], cost, name="first", dev=[(sentence, wanted)])
-    reports = list(treetune.train(tagger, objectives=[objective], epochs=8, go_on=True, choose_by="first"))
+    reports = list(treetune.train(tagger, objectives=[objective], epochs=8, warm_start=True, choose_by="first"))
     assert tagger.predict(sentence).values[1] == wanted
     assert reports[-1].objectives[0].dev_cost == 0
     assert any(report.objectives[0].updated for report in reports)
@@ -146,9 +146,9 @@ def test_a_training_that_was_stopped_ends_with_the_same_bytes(tmp_path: Any) -> 
     (tmp_path / "checkpoint").unlink()
     run(3, False)
     resumed = run(None, True)
-    for path, tagger in (("whole", whole), ("resumed", resumed)):
+    for path, tagger in (("perceptron", whole), ("resumed", resumed)):
         treetune.save(tagger, tmp_path / path)
-    assert (tmp_path / "whole").read_bytes() == (tmp_path / "resumed").read_bytes()
+    assert (tmp_path / "perceptron").read_bytes() == (tmp_path / "resumed").read_bytes()
 
 
 def test_the_best_epoch_is_chosen_by_accuracy_or_by_what_is_asked() -> None:

@@ -34,7 +34,7 @@ def joint(english: list[treetune.Example]) -> treetune.Tagger:
 
 def test_a_tagger_learns_generated_english(joint: treetune.Tagger) -> None:
     test = tagged(generate(200, seed=6), joint.columns)
-    scores = joint.judge.score(test, joint.predict_batch([item.sentence for item in test]))
+    scores = joint.scorer.score(test, joint.predict_batch([item.sentence for item in test]))
     assert scores["UPOS"] > 0.93
     assert scores["XPOS"] > 0.93
     assert scores["unknown"] < scores["known"]

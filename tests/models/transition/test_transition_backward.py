@@ -25,28 +25,29 @@ def turned_tree(tree: Tree) -> Tree:
 def turned_sentence(sentence: Sentence) -> Sentence:
     columns = {name: list(reversed(getattr(sentence, name)[1:])) for name in ("upos", "xpos", "feats")}
     turned = Sentence.of(list(reversed(sentence.words)), **columns)
-    return turned if sentence.guide is None else replace(turned, guide=turned_tree(sentence.guide))
+    return turned if sentence.base_tree is None else replace(turned, base_tree=turned_tree(sentence.base_tree))
 
 
 def turned(example: Example) -> Example:
     return Example(turned_sentence(example.sentence), turned_tree(example.gold))
 
 
-def treebank(*, guided: bool) -> list[Example]:
+def treebank(*, stacked: bool) -> list[Example]:
     examples = random_treebank(3, count=30, longest=8)
-    if not guided:
+    if not stacked:
         return examples
-    # Any trees will do as guides.
+    # Any trees will do as base_trees.
     others = {len(example.gold): example.gold for example in examples}
     return [
-        replace(example, sentence=replace(example.sentence, guide=others[len(example.gold)])) for example in examples
+        replace(example, sentence=replace(example.sentence, base_tree=others[len(example.gold)]))
+        for example in examples
     ]
 
 
 @cache
-def pair(*, beam: int = 3, guided: bool = False) -> tuple[TransitionParser, TransitionParser, list[Example]]:
+def pair(*, beam: int = 3, stacked: bool = False) -> tuple[TransitionParser, TransitionParser, list[Example]]:
     """A parser that learned forward, one that learned backward from mirror images, and what the first learned from."""
-    examples = treebank(guided=guided)
+    examples = treebank(stacked=stacked)
     parsers = []
     for backward in (False, True):
         parser = TransitionParser(beam=beam, min_count=1, min_lifted=1, backward=backward)
@@ -68,9 +69,9 @@ def test_a_mirror_turns_sentences_one_by_one() -> None:
     assert mirror.heads(mirror.heads(heads)).tolist() == heads.tolist()
 
 
-@pytest.mark.parametrize(("beam", "guided"), [(1, False), (3, False), (3, True)])
-def test_the_same_weights_are_learned(beam: int, guided: bool) -> None:
-    forward, backward, _ = pair(beam=beam, guided=guided)
+@pytest.mark.parametrize(("beam", "stacked"), [(1, False), (3, False), (3, True)])
+def test_the_same_weights_are_learned(beam: int, stacked: bool) -> None:
+    forward, backward, _ = pair(beam=beam, stacked=stacked)
     one, other = forward.state(), backward.state()
     assert {name: array.tobytes() for name, array in one[1].items()} == {
         name: array.tobytes() for name, array in other[1].items()
@@ -79,9 +80,9 @@ def test_the_same_weights_are_learned(beam: int, guided: bool) -> None:
     assert one[0] == other[0]
 
 
-@pytest.mark.parametrize(("beam", "guided"), [(1, False), (3, False), (3, True)])
-def test_trees_lists_features_and_scores_are_mirror_images(beam: int, guided: bool) -> None:
-    forward, backward, examples = pair(beam=beam, guided=guided)
+@pytest.mark.parametrize(("beam", "stacked"), [(1, False), (3, False), (3, True)])
+def test_trees_lists_features_and_scores_are_mirror_images(beam: int, stacked: bool) -> None:
+    forward, backward, examples = pair(beam=beam, stacked=stacked)
     sentences = [example.sentence for example in examples]
     images = list(map(turned_sentence, sentences))
     trees = forward.predict_batch(sentences)
@@ -119,9 +120,13 @@ def test_candidates_of_a_learner_are_mirror_images() -> None:
     images = [turned(example) for example in examples]
     lists = []
     for parser, learned_from in ((forward, examples), (backward, images)):
-        practice = parser.learner(learned_from, go_on=True).practice([example.sentence for example in learned_from])
+        online_decoder = parser.learner(learned_from, warm_start=True).online_decoder(
+            [example.sentence for example in learned_from]
+        )
         fixed = learned_from[0].gold
-        lists.append([*(practice.k_best(place, 3) for place in range(5)), practice.k_best(0, 1, constraint=fixed)])
+        lists.append(
+            [*(online_decoder.k_best(place, 3) for place in range(5)), online_decoder.k_best(0, 1, constraint=fixed)]
+        )
     assert [[turned_candidate(candidate) for candidate in found] for found in lists[1]] == lists[0]
 
 

@@ -15,7 +15,7 @@ from weights_twin import cells_of
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ConfigError, DataError
 from treetune.models import labels as table
-from treetune.models.gold import lift
+from treetune.models.training_trees import lift
 from treetune.models.transition import search
 from treetune.models.transition.learner import UPDATES, TransitionLearner, default_learner, default_update
 from treetune.models.transition.parser import TransitionParser

@@ -20,7 +20,7 @@ from transition_samples import (
 )
 from transition_twin import beam_search
 
-from treetune.corpus.guides import with_guides
+from treetune.corpus.base_trees import with_base_trees
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.errors import ModelError
 from treetune.models.base import Candidate
@@ -77,27 +77,27 @@ def test_the_sets_of_the_package_have_the_features_of_the_twin(features: str) ->
         assert best == distinct(twin_candidates(twin, sentence, 8))[:3]
 
 
-def test_a_guide_is_seen_as_the_twin_sees_it() -> None:
+def test_a_base_tree_is_seen_as_the_twin_sees_it() -> None:
     draw = random.Random(5)
     plain = random_sentences(14)
-    guides = [
+    base_trees = [
         Tree.of(
             [draw.choice([*range(word), *range(word + 1, len(sentence) + 1)]) for word in range(1, len(sentence) + 1)],
             [draw.choice(["nsubj", "obj", "root"]) for _ in sentence.words],
         )
         for sentence in plain
     ]
-    sentences = with_guides(plain, guides)
+    sentences = with_base_trees(plain, base_trees)
     twin = Twin(random_parser(sentences, labels=FEW_LABELS, seed=14, features="default"))
-    assert twin.parser.grammar.is_guided
+    assert twin.parser.grammar.is_stacked
     changed = 0
     for sentence in sentences:
         best = twin.parser.k_best(sentence, 3)
         assert best == distinct(twin_candidates(twin, sentence, 8))[:3]
-        backwards = replace(sentence, guide=Tree.of([0, *range(1, len(sentence))], ["root"] * len(sentence)))
+        backwards = replace(sentence, base_tree=Tree.of([0, *range(1, len(sentence))], ["root"] * len(sentence)))
         changed += len(sentence) > 0 and twin.parser.k_best(backwards, 1)[0].score != best[0].score
     assert changed
-    with pytest.raises(ModelError, match=r"^this model was trained with the output of another parser as a guide; "):
+    with pytest.raises(ModelError, match=r"^this model was trained with the trees of a base parser; "):
         twin.parser.predict(plain[0])
 
 

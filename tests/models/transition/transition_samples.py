@@ -16,8 +16,8 @@ from transition_twin import Rules, Scorer, State, state_features
 
 from treetune.corpus.projectivity import is_projective
 from treetune.corpus.sentence import Sentence, Tree
-from treetune.features.encoding import GUIDE_COLUMN, USUAL_COLUMNS, Encoder
-from treetune.features.templates import is_guide, load_templates
+from treetune.features.encoding import BASE_LABEL_COLUMN, USUAL_COLUMNS, Encoder
+from treetune.features.templates import load_templates, reads_base_tree
 from treetune.models.labels import LabelTable
 from treetune.models.transition.parser import Grammar, TransitionParser
 from treetune.models.transition.system import STATE_VALUES, outputs
@@ -105,7 +105,7 @@ def templates_of(grammar: Grammar) -> list[tuple[str, ...]]:
 
 def columns_of(grammar: Grammar, sentence: Sentence) -> dict[str, Sequence[int]]:
     encoded = grammar.encode([sentence]).columns
-    names = [*grammar.encoder.columns, *(["guide heads"] if grammar.is_guided else [])]
+    names = [*grammar.encoder.columns, *(["base heads"] if grammar.is_stacked else [])]
     return dict(zip(names, encoded.tolist(), strict=True))
 
 
@@ -114,12 +114,12 @@ def random_parser(
 ) -> TransitionParser:
     """Return a parser with small random weights for what random walks through the sentences meet."""
     draw = random.Random(seed)
-    guided = any(sentence.guide is not None for sentence in sentences)
-    columns = (*USUAL_COLUMNS, *([GUIDE_COLUMN] if guided else []))
+    stacked = any(sentence.base_tree is not None for sentence in sentences)
+    columns = (*USUAL_COLUMNS, *([BASE_LABEL_COLUMN] if stacked else []))
     encoder = Encoder.learn(sentences, min_count=1, columns=columns)
     templates = load_templates(features, "transition")
-    templates = templates if guided else templates.without(is_guide)
-    grammar = Grammar(encoder, labels, templates.adapt(encoder.columns, STATE_VALUES), guided)
+    templates = templates if stacked else templates.without(reads_base_tree)
+    grammar = Grammar(encoder, labels, templates.adapt(encoder.columns, STATE_VALUES), stacked)
     met: set[int] = set()
     for sentence in sentences:
         met |= _walk(grammar, sentence, draw)

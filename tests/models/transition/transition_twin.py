@@ -196,8 +196,8 @@ def places(state: State) -> dict[str, int | None]:
     return found
 
 
-def guided_relation(state: State, top: int | None, heads: Sequence[int]) -> int:
-    """What the guide says of the top of the stack and the front of the buffer; the root is the end of the sentence."""
+def base_relation(state: State, top: int | None, heads: Sequence[int]) -> int:
+    """What the base says of the top of the stack and the front of the buffer; the root is the end of the sentence."""
     front, end = state.front, state.n + 1
     of_top = of_front = 0
     if top is not None:
@@ -213,8 +213,8 @@ def guided_relation(state: State, top: int | None, heads: Sequence[int]) -> int:
 def atom_value(atom: str, state: State, at: dict[str, int | None], columns: dict[str, Sequence[int]]) -> int:
     place, _, value = atom.partition(".")
     word = at.get(place)
-    if value == "guided":
-        return guided_relation(state, word, columns["guide heads"])
+    if value == "stacked":
+        return base_relation(state, word, columns["base heads"])
     if word is None:
         return 0
     left, right = state.children(word)

@@ -2,7 +2,7 @@
 
 A feature is the sum of 64-bit numbers, one for each place its template looks at: `parts[place, token, template]`
 is filled once a sentence, so that a feature of the arc from h to d is two look-ups and two additions, done for
-all templates at once by vector instructions. What belongs to the arc itself (direction, distance, guide) is a
+all templates at once by vector instructions. What belongs to the arc itself (direction, distance, base tree) is a
 third number, `extra[kind of arc, template]`, made once a model.
 
 Templates stand in one list: those of arcs, those of labels, then groups of triples (a head, a dependent and a
@@ -28,15 +28,15 @@ from treetune.weights._kernels import DENSE_BIT, MISSING, find_row, home_slot, p
 HEAD, DEPENDENT, THIRD, GRAND, FIRST_CHILD, LAST_CHILD = 0, 1, 2, 3, 4, 5
 PLACES = ("H", "D", "X", "G", "Dl", "Dr")
 
-# Kinds of arcs: distance (signed, in buckets) times what the guide says; then the two directions for triples.
+# Kinds of arcs: distance (signed, in buckets) times what the base tree says; then the two directions for triples.
 DISTANCES = 15
-GUIDES = 3
-KINDS = DISTANCES * GUIDES
+BASE_RELATIONS = 3
+KINDS = DISTANCES * BASE_RELATIONS
 LEFTWARD, RIGHTWARD = KINDS, KINDS + 1
 
 # Shifts that are no distances: to the nearest word on the left or right that is not transparent, and to the head
-# that the guide gave.
-LEFT_MARK, RIGHT_MARK, GUIDE_HEAD = -100, 100, 200
+# that the base parser gave.
+LEFT_MARK, RIGHT_MARK, BASE_HEAD = -100, 100, 200
 
 BETWEEN, SIBLING = 0, 1
 NOT_KNOWN = np.float32(np.nan)
@@ -123,15 +123,15 @@ def distance_bucket(head, dependent):  # type: ignore[no-untyped-def]
 
 
 @inner
-def arc_kind(guide, head, dependent):  # type: ignore[no-untyped-def]
-    """Return the kind of an arc: its distance, and whether the guide has it, has its reverse, or neither."""
-    guided = np.uint64(0)
-    if guide.shape[0] > 0:
-        if np.int64(guide[dependent]) == np.int64(head):
-            guided = np.uint64(1)
-        elif head > 0 and np.int64(guide[head]) == np.int64(dependent):
-            guided = np.uint64(2)
-    return distance_bucket(head, dependent) * np.uint64(GUIDES) + guided
+def arc_kind(base_heads, head, dependent):  # type: ignore[no-untyped-def]
+    """Return the kind of an arc: its distance, and whether the base tree has it, has its reverse, or neither."""
+    relation = np.uint64(0)
+    if base_heads.shape[0] > 0:
+        if np.int64(base_heads[dependent]) == np.int64(head):
+            relation = np.uint64(1)
+        elif head > 0 and np.int64(base_heads[head]) == np.int64(dependent):
+            relation = np.uint64(2)
+    return distance_bucket(head, dependent) * np.uint64(BASE_RELATIONS) + relation
 
 
 @inner
@@ -158,7 +158,7 @@ def find_marks(templates, columns, base, n, marks):  # type: ignore[no-untyped-d
 
 
 @lean_part
-def fill_parts(templates, columns, base, n, guide, space):  # type: ignore[no-untyped-def]
+def fill_parts(templates, columns, base, n, base_heads, space):  # type: ignore[no-untyped-def]
     """Compute the parts of all tokens; token n + 1 stands for "no word"."""
     zero, one = np.uint64(0), np.uint64(1)
     parts = space.parts
@@ -180,8 +180,8 @@ def fill_parts(templates, columns, base, n, guide, space):  # type: ignore[no-un
                     there = np.int64(space.marks[0, token])
                 elif shift == RIGHT_MARK:
                     there = np.int64(space.marks[1, token])
-                elif shift == GUIDE_HEAD:
-                    there = np.int64(guide[token]) if np.int64(token) <= n else np.int64(-1)
+                elif shift == BASE_HEAD:
+                    there = np.int64(base_heads[token]) if np.int64(token) <= n else np.int64(-1)
                 else:
                     there = np.int64(token) + shift
                 value = np.uint64(0)
@@ -218,14 +218,14 @@ def ask_for_word(templates, parts, place, token, kind, first, last, target, spac
 
 
 @lean_part
-def score_words(templates, store, guide, n, head, space):  # type: ignore[no-untyped-def]
+def score_words(templates, store, base_heads, n, head, space):  # type: ignore[no-untyped-def]
     """Make known what each word of the arcs of a head scores by itself in that kind of arc."""
     size, kinds = np.uint64(n + 1), np.uint64(KINDS)
     middle, split, last = np.uint64(templates.alone[0]), np.uint64(templates.alone[1]), np.uint64(templates.bounds[0])
     words = space.words
     count = np.uint64(0)
     for dependent in range(np.uint64(1), size):
-        kind = arc_kind(guide, head, dependent)
+        kind = arc_kind(base_heads, head, dependent)
         as_head, as_dependent = head * kinds + kind, (size + dependent) * kinds + kind
         if words[as_head] != words[as_head]:
             words[as_head] = 0.0
@@ -241,7 +241,7 @@ def score_words(templates, store, guide, n, head, space):  # type: ignore[no-unt
 
 
 @lean_part
-def score_arcs(templates, store, guide, n, space):  # type: ignore[no-untyped-def]
+def score_arcs(templates, store, base_heads, n, space):  # type: ignore[no-untyped-def]
     """Write the scores of all arcs by the templates of arcs alone."""
     size, kinds = np.uint64(n + 1), np.uint64(KINDS)
     zero = np.uint64(0)
@@ -249,12 +249,12 @@ def score_arcs(templates, store, guide, n, space):  # type: ignore[no-untyped-de
     for i in range(np.uint64(2) * size * kinds):
         space.words[i] = np.nan
     for head in range(size):
-        score_words(templates, store, guide, n, head, space)
+        score_words(templates, store, base_heads, n, head, space)
         for dependent in range(np.uint64(1), size):
             if head == dependent:
                 space.scores[head * size + dependent] = -np.inf
                 continue
-            kind = arc_kind(guide, head, dependent)
+            kind = arc_kind(base_heads, head, dependent)
             pair_features(templates, space.parts, head, dependent, kind, zero, last, space.features)
             score = flat.sum_weights(store, space.features, space.places, last)
             score += space.words[head * kinds + kind] + space.words[(size + dependent) * kinds + kind]
@@ -506,7 +506,7 @@ def best_label(sums, allowed, tag, masks, fixed):  # type: ignore[no-untyped-def
 
 
 @lean_part
-def add_labels(templates, store, units, guide, n, masks, tags, fixed_labels, has_gold, cost, space):  # type: ignore[no-untyped-def]
+def add_labels(templates, store, units, base_heads, n, masks, tags, fixed_labels, has_gold, cost, space):  # type: ignore[no-untyped-def]
     """Add to every arc the score of its best label, which is written to `best_labels`.
 
     If the right tree is known (`has_gold`), every label of a wrong arc and every wrong label of a right one is
@@ -519,7 +519,7 @@ def add_labels(templates, store, units, guide, n, masks, tags, fixed_labels, has
         for dependent in range(np.uint64(1), size):
             if head == dependent:
                 continue
-            kind = arc_kind(guide, head, dependent)
+            kind = arc_kind(base_heads, head, dependent)
             pair_features(templates, space.parts, head, dependent, kind, first, last, space.features)
             sum_labels(store, space.features, last - first, space.places, space.sums)
             at = head * size + dependent
@@ -568,14 +568,14 @@ def find_family(n, heads, space):  # type: ignore[no-untyped-def]
 
 
 @inner
-def tree_label_features(templates, guide, n, heads, dependent, space):  # type: ignore[no-untyped-def]
+def tree_label_features(templates, base_heads, n, heads, dependent, space):  # type: ignore[no-untyped-def]
     """Write the features of a word's label that look at the whole tree; return how many."""
     first, last = np.uint64(templates.bounds[0]), np.uint64(templates.bounds[1])
     head = np.uint64(heads[dependent])
     grand = np.uint64(heads[head]) if head > np.uint64(0) else np.uint64(n + 1)
     third = np.uint64(space.family[0, dependent])
     first_child, last_child = np.uint64(space.family[1, dependent]), np.uint64(space.family[2, dependent])
-    kind = arc_kind(guide, head, dependent)
+    kind = arc_kind(base_heads, head, dependent)
     parts = space.parts
     for i in range(last - first):
         t = first + i
@@ -586,12 +586,12 @@ def tree_label_features(templates, guide, n, heads, dependent, space):  # type: 
 
 
 @lean_part
-def label_tree(templates, store, guide, n, masks, tags, fixed_labels, heads, labels, space):  # type: ignore[no-untyped-def]
+def label_tree(templates, store, base_heads, n, masks, tags, fixed_labels, heads, labels, space):  # type: ignore[no-untyped-def]
     """Second stage: write the best label of every arc of a tree; return the sum of their scores."""
     find_family(n, heads, space)
     total = 0.0
     for dependent in range(np.uint64(1), np.uint64(n + 1)):
-        count = tree_label_features(templates, guide, n, heads, dependent, space)
+        count = tree_label_features(templates, base_heads, n, heads, dependent, space)
         sum_labels(store, space.features, count, space.places, space.sums)
         fixed = np.int64(NO_LABEL) if fixed_labels.shape[0] == 0 else np.int64(fixed_labels[dependent])
         allowed, tag = np.uint64(heads[dependent] != 0), np.uint64(tags[dependent])
@@ -636,11 +636,11 @@ class Weights(NamedTuple):
 
 @inner
 def score_sentence(  # type: ignore[no-untyped-def]
-    templates, weights, options, columns, base, n, guide, masks, tags, fixed_labels, has_gold, cost, space
+    templates, weights, options, columns, base, n, base_heads, masks, tags, fixed_labels, has_gold, cost, space
 ):
     """Write the scores of all arcs, labels and siblings of a sentence."""
-    fill_parts(templates, columns, base, n, guide, space)
-    score_arcs(templates, weights.arcs, guide, n, space)
+    fill_parts(templates, columns, base, n, base_heads, space)
+    score_arcs(templates, weights.arcs, base_heads, n, space)
     add_between(templates, weights.arcs, n, space)
     size = np.uint64(n + 1)
     unit = weights.units[0]
@@ -653,7 +653,9 @@ def score_sentence(  # type: ignore[no-untyped-def]
             for i in range(size * size * size):
                 space.siblings[i] *= unit
     if options.joint:
-        add_labels(templates, weights.labels, weights.units, guide, n, masks, tags, fixed_labels, has_gold, cost, space)
+        add_labels(
+            templates, weights.labels, weights.units, base_heads, n, masks, tags, fixed_labels, has_gold, cost, space
+        )
 
 
 @inner
@@ -728,12 +730,12 @@ def rearrange_all(scores, siblings, space, contraction, count, heads, out):  # t
 
 @entry
 def parse_range(  # type: ignore[no-untyped-def]
-    templates, weights, options, columns, offsets, guides, masks, tags, fixed, first, last, k, space,
+    templates, weights, options, columns, offsets, all_base_heads, masks, tags, fixed, first, last, k, space,
     chart, lists, contraction, partition, climb, found_heads, found_labels, found_scores, counts,
 ):  # fmt: skip
     """Parse sentences [first, last); results go to `found_*[rank, token]`, `found_scores[sentence, rank]`.
 
-    `fixed` are two rows over tokens, heads and labels (-1: free), or empty; `guides` are heads over tokens, or empty.
+    `fixed` are two rows over tokens, heads and labels (-1: free), or empty; `all_base_heads` are heads of base trees over tokens, or empty.
     """
     for sentence in range(first, last):
         base, end = offsets[sentence], offsets[sentence + 1]
@@ -742,11 +744,11 @@ def parse_range(  # type: ignore[no-untyped-def]
             counts[sentence] = 1
             found_scores[sentence, 0] = 0.0
             continue
-        guide = guides[base:end] if guides.shape[0] > 0 else guides
+        base_heads = all_base_heads[base:end] if all_base_heads.shape[0] > 0 else all_base_heads
         is_fixed = fixed.shape[1] > 0
         fixed_labels = fixed[1, base:end] if is_fixed else fixed[1]
         score_sentence(
-            templates, weights, options, columns, base, n, guide, masks, tags[base:end], fixed_labels, False, 0.0, space
+            templates, weights, options, columns, base, n, base_heads, masks, tags[base:end], fixed_labels, False, 0.0, space
         )  # fmt: skip
         if is_fixed:
             forbid_arcs(n, masks, fixed[0, base:end], fixed_labels, space)
@@ -765,7 +767,16 @@ def parse_range(  # type: ignore[no-untyped-def]
                     labels[dependent] = space.best_labels[heads[rank, dependent] * size + dependent]
             else:
                 label_tree(
-                    templates, weights.labels, guide, n, masks, tags[base:end], fixed_labels, heads[rank], labels, space
+                    templates,
+                    weights.labels,
+                    base_heads,
+                    n,
+                    masks,
+                    tags[base:end],
+                    fixed_labels,
+                    heads[rank],
+                    labels,
+                    space,
                 )
 
 
@@ -827,10 +838,10 @@ def write_pairs(features, outputs, count, many, output, buffer):  # type: ignore
 
 
 @lean_part
-def collect_arc(templates, joint, guide, head, dependent, label, space, features, outputs, count):  # type: ignore[no-untyped-def]
+def collect_arc(templates, joint, base_heads, head, dependent, label, space, features, outputs, count):  # type: ignore[no-untyped-def]
     """Append the (feature, output) pairs of an arc, its label included if that is joint; return their number."""
     zero, one = np.uint64(0), np.uint64(1)
-    kind = arc_kind(guide, head, dependent)
+    kind = arc_kind(base_heads, head, dependent)
     arcs, labels = np.uint64(templates.bounds[0]), np.uint64(templates.bounds[1])
     pair_features(templates, space.parts, head, dependent, kind, zero, arcs, space.features)
     count = write_pairs(features, outputs, count, arcs, ARC_OUTPUT, space.features)
@@ -871,21 +882,21 @@ def collect_siblings(templates, head, dependent, third, space, features, outputs
 
 
 @entry
-def collect_tree(templates, options, columns, guide, n, heads, labels, space, features, outputs):  # type: ignore[no-untyped-def]
+def collect_tree(templates, options, columns, base_heads, n, heads, labels, space, features, outputs):  # type: ignore[no-untyped-def]
     """Write all (feature, output) pairs of a tree of the sentence whose tokens are `columns`; return their number."""
-    fill_parts(templates, columns, 0, n, guide, space)
+    fill_parts(templates, columns, 0, n, base_heads, space)
     find_family(n, heads, space)
     count = np.uint64(0)
     for dependent in range(np.uint64(1), np.uint64(n + 1)):
         head, label = np.uint64(heads[dependent]), labels[dependent]
         count = collect_arc(
-            templates, options.joint, guide, head, dependent, label, space, features, outputs, count
+            templates, options.joint, base_heads, head, dependent, label, space, features, outputs, count
         )  # fmt: skip
         if options.second_order:
             third = np.uint64(space.family[0, dependent])
             count = collect_siblings(templates, head, dependent, third, space, features, outputs, count)
         if not options.joint:
-            many = tree_label_features(templates, guide, n, heads, dependent, space)
+            many = tree_label_features(templates, base_heads, n, heads, dependent, space)
             count = write_pairs(features, outputs, count, many, np.uint16(label), space.features)
     return np.int64(count)
 
@@ -905,13 +916,13 @@ def sum_pairs(weights, features, outputs, count):  # type: ignore[no-untyped-def
 
 
 @entry
-def score_labels_of(templates, weights, columns, guide, n, masks, tags, heads, dependents, space, scores):  # type: ignore[no-untyped-def]
+def score_labels_of(templates, weights, columns, base_heads, n, masks, tags, heads, dependents, space, scores):  # type: ignore[no-untyped-def]
     """Write the scores of all labels of some arcs, -inf for labels that cannot stand there; for joint labels."""
-    fill_parts(templates, columns, 0, n, guide, space)
+    fill_parts(templates, columns, 0, n, base_heads, space)
     first, last = np.uint64(templates.bounds[0]), np.uint64(templates.bounds[1])
     for i in range(np.uint64(heads.shape[0])):
         head, dependent = np.uint64(heads[i]), np.uint64(dependents[i])
-        kind = arc_kind(guide, head, dependent)
+        kind = arc_kind(base_heads, head, dependent)
         pair_features(templates, space.parts, head, dependent, kind, first, last, space.features)
         sum_labels(weights.labels, space.features, last - first, space.places, space.sums)
         for label in range(np.uint64(masks.shape[2])):
@@ -928,7 +939,7 @@ def add_collected(margins, candidate, amount, space, count):  # type: ignore[no-
 
 @lean_part
 def add_tree(  # type: ignore[no-untyped-def]
-    templates, options, guide, n, heads, labels, others, other_labels, candidate, amount, space, margins
+    templates, options, base_heads, n, heads, labels, others, other_labels, candidate, amount, space, margins
 ):  # fmt: skip
     """Add the features that a tree has and another one has not (by their arcs) to the difference to a candidate."""
     size = np.uint64(n + 1)
@@ -937,7 +948,7 @@ def add_tree(  # type: ignore[no-untyped-def]
         if heads[dependent] != others[dependent] or labels[dependent] != other_labels[dependent]:
             head, label = np.uint64(heads[dependent]), labels[dependent]
             count = collect_arc(
-                templates, options.joint, guide, head, dependent, label, space, space.pair_features,
+                templates, options.joint, base_heads, head, dependent, label, space, space.pair_features,
                 space.pair_outputs, zero,
             )  # fmt: skip
             add_collected(margins, candidate, amount, space, count)
@@ -985,7 +996,7 @@ def gather_labels(n, heads, options, space, labels):  # type: ignore[no-untyped-
 
 @part
 def learn_trees(  # type: ignore[no-untyped-def]
-    templates, options, lesson, guide, n, space, chart, lists, contraction, partition, climb, margins, update
+    templates, options, lesson, base_heads, n, space, chart, lists, contraction, partition, climb, margins, update
 ):  # fmt: skip
     """Compare gold with the best trees; return how many changes wait in `update`."""
     size = n + 1
@@ -1016,10 +1027,10 @@ def learn_trees(  # type: ignore[no-untyped-def]
             continue
         largest = max(largest, margins.wanted[rivals])
         add_tree(
-            templates, options, guide, n, gold_heads, gold_labels, heads[rank], labels, rivals, 1.0, space, margins
+            templates, options, base_heads, n, gold_heads, gold_labels, heads[rank], labels, rivals, 1.0, space, margins
         )  # fmt: skip
         add_tree(
-            templates, options, guide, n, heads[rank], labels, gold_heads, gold_labels, rivals, -1.0, space, margins
+            templates, options, base_heads, n, heads[rank], labels, gold_heads, gold_labels, rivals, -1.0, space, margins
         )  # fmt: skip
         rivals += 1
     if rivals == 0 or (lesson.rule != PERCEPTRON and largest <= REACHED):
@@ -1055,7 +1066,7 @@ def squared_distance(gold_pairs, gold_outputs, gold_count, space, count):  # typ
 
 
 @lean_part
-def learn_arcs(templates, options, lesson, guide, n, space, margins, update):  # type: ignore[no-untyped-def]
+def learn_arcs(templates, options, lesson, base_heads, n, space, margins, update):  # type: ignore[no-untyped-def]
     """Factored MIRA: every gold arc before every other arc to the same word by 1; return how many changes wait.
 
     The constraints are too many for a table of their products, so Hildreth's steps are taken on the changes
@@ -1074,7 +1085,7 @@ def learn_arcs(templates, options, lesson, guide, n, space, margins, update):  #
             if options.joint:
                 gold_score -= space.label_gaps[dependent]
             gold_count = collect_arc(
-                templates, options.joint, guide, right, dependent, space.gold_labels[dependent], space,
+                templates, options.joint, base_heads, right, dependent, space.gold_labels[dependent], space,
                 space.gold_features, space.gold_outputs, zero,
             )  # fmt: skip
             for head in range(size):
@@ -1083,7 +1094,7 @@ def learn_arcs(templates, options, lesson, guide, n, space, margins, update):  #
                 if head == dependent or (head == right and label == space.gold_labels[dependent]):
                     continue
                 count = collect_arc(
-                    templates, options.joint, guide, head, dependent, label, space, space.pair_features,
+                    templates, options.joint, base_heads, head, dependent, label, space, space.pair_features,
                     space.pair_outputs, zero,
                 )  # fmt: skip
                 missing = 1.0 - (gold_score - space.scores[at])
@@ -1110,11 +1121,11 @@ def learn_arcs(templates, options, lesson, guide, n, space, margins, update):  #
 
 
 @lean_part
-def learn_labels(templates, weights, lesson, guide, n, masks, tags, space, update, count):  # type: ignore[no-untyped-def]
+def learn_labels(templates, weights, lesson, base_heads, n, masks, tags, space, update, count):  # type: ignore[no-untyped-def]
     """Second stage: append the changes of the labels of gold arcs to `update`; return how many wait now."""
     find_family(n, space.gold_heads, space)
     for dependent in range(np.uint64(1), np.uint64(n + 1)):
-        features = tree_label_features(templates, guide, n, space.gold_heads, dependent, space)
+        features = tree_label_features(templates, base_heads, n, space.gold_heads, dependent, space)
         sum_labels(weights.labels, space.features, features, space.places, space.sums)
         right = np.uint64(space.gold_labels[dependent])
         right_score = space.sums[right]
@@ -1171,7 +1182,7 @@ def finish_update(weights, averages, update):  # type: ignore[no-untyped-def]
 
 @entry
 def train_range(  # type: ignore[no-untyped-def]
-    templates, weights, averages, options, lesson, columns, offsets, guides, masks, tags, gold, order, first, last,
+    templates, weights, averages, options, lesson, columns, offsets, all_base_heads, masks, tags, gold, order, first, last,
     space, chart, lists, contraction, partition, climb, margins, update,
 ):  # fmt: skip
     """Learn from sentences order[first:last]; return how many were done, how many led to an update, and room wanted.
@@ -1188,25 +1199,25 @@ def train_range(  # type: ignore[no-untyped-def]
             averages.arcs.counters[flat.STEPS] += 1
             averages.labels.counters[rows.STEPS] += 1
             continue
-        guide = guides[base:end] if guides.shape[0] > 0 else guides
+        base_heads = all_base_heads[base:end] if all_base_heads.shape[0] > 0 else all_base_heads
         for token in range(n + 1):
             space.gold_heads[token] = gold[0, base + token]
             space.gold_labels[token] = gold[1, base + token]
         score_sentence(
-            templates, weights, options, columns, base, n, guide, masks, tags[base:end], no_labels, True, lesson.cost,
+            templates, weights, options, columns, base, n, base_heads, masks, tags[base:end], no_labels, True, lesson.cost,
             space,
         )  # fmt: skip
         if lesson.cost > 0.0 and not options.joint:
             add_costs(n, lesson.cost, space)
         if lesson.rule == FACTORED:
-            count = learn_arcs(templates, options, lesson, guide, n, space, margins, update)
+            count = learn_arcs(templates, options, lesson, base_heads, n, space, margins, update)
         else:
             count = learn_trees(
-                templates, options, lesson, guide, n, space, chart, lists, contraction, partition, climb, margins,
+                templates, options, lesson, base_heads, n, space, chart, lists, contraction, partition, climb, margins,
                 update,
             )  # fmt: skip
         if not options.joint:
-            count = learn_labels(templates, weights, lesson, guide, n, masks, tags[base:end], space, update, count)
+            count = learn_labels(templates, weights, lesson, base_heads, n, masks, tags[base:end], space, update, count)
         if flat.flat_is_short(weights.arcs, averages.arcs, count) or rows.room_is_short(
             weights.labels, averages.labels, count
         ):

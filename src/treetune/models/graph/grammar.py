@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.errors import ConfigError, unknown_name
 from treetune.features.clusters import Clusters
-from treetune.features.encoding import GUIDE_COLUMN, INPUTS, Encoder
-from treetune.features.templates import TemplateSet, check_guided, load_templates
+from treetune.features.encoding import BASE_LABEL_COLUMN, INPUTS, Encoder
+from treetune.features.templates import TemplateSet, check_stacked, load_templates
 from treetune.models.graph import _arc_kernels as kernels
 from treetune.models.graph.templates import (
     ARC,
@@ -86,22 +86,22 @@ class GraphGrammar:
     encoder: Encoder
     labels: LabelTable
     template_set: TemplateSet
-    is_guided: bool
+    is_stacked: bool
 
     @classmethod
     def learn(cls, sentences: Sequence[Sentence], trees: Sequence[Tree], config: GraphConfig) -> GraphGrammar:
         """Collect words, tags and labels, and adapt the templates to the columns that are there."""
         templates = templates_of(config)
-        guided = any(sentence.guide is not None for sentence in sentences)
-        if guided:
-            check_guided(templates, config.features)
-        # The column of guides is asked for in any case: it is where a treebank with too few guides is refused.
-        columns = columns_of(templates) + ([GUIDE_COLUMN] if guided else [])
+        stacked = any(sentence.base_tree is not None for sentence in sentences)
+        if stacked:
+            check_stacked(templates, config.features)
+        # The column of base trees is asked for in any case: it is where a treebank with too few base trees is refused.
+        columns = columns_of(templates) + ([BASE_LABEL_COLUMN] if stacked else [])
         clusters = None if config.clusters is None else Clusters.read(config.clusters)
         encoder = Encoder.learn(
             sentences, inputs=config.inputs, min_count=config.min_count, columns=columns, clusters=clusters
         )
-        fitting = adapted(templates, encoder.columns, guided=guided)
+        fitting = adapted(templates, encoder.columns, stacked=stacked)
         kinds = {kind_of_group(name) for name in fitting.names}
         for kind in (ARC, LABEL, SIBLING) if config.order == 2 else (ARC, LABEL):
             if kind not in kinds:
@@ -112,7 +112,7 @@ class GraphGrammar:
         labels = LabelTable.learn(trees)
         if config.labels_by_tag and TAGS in encoder.columns:
             labels = labels.learn_tags(sentences, trees)
-        return cls(encoder, labels, fitting, guided)
+        return cls(encoder, labels, fitting, stacked)
 
     @cached_property
     def masks(self) -> NDArray[np.bool_]:

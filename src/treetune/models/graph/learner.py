@@ -11,14 +11,21 @@ from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ConfigError
-from treetune.features.encoding import guide_heads
-from treetune.models.gold import check_gold, lift, lift_known
+from treetune.features.encoding import encode_base_heads
 from treetune.models.graph import _arc_kernels as kernels
 from treetune.models.graph.grammar import GraphConfig, GraphGrammar, GraphWeights
+from treetune.models.graph.online_decoder import GraphOnlineDecoder
 from treetune.models.graph.parser import GraphParser
-from treetune.models.graph.practice import GraphPractice
-from treetune.models.graph.scoring import NO_GUIDES, Task, check_memory, make_space, make_work, pairs_of_arc
-from treetune.models.learners import FACTORED_MIRA, MIRA, PERCEPTRON, check_learner, learner_settings, learner_to_go_on
+from treetune.models.graph.scoring import NO_BASE_TREES, Task, check_memory, make_space, make_work, pairs_of_arc
+from treetune.models.learning_options import (
+    FACTORED_MIRA,
+    MIRA,
+    PERCEPTRON,
+    check_learner,
+    learner_of_warm_start,
+    learner_settings,
+)
+from treetune.models.training_trees import check_gold, lift, lift_known
 from treetune.weights.flat import FlatLiveWeights
 from treetune.weights.store import LiveWeights, make_margins, margin_bytes
 
@@ -60,12 +67,12 @@ class GraphLearner:
         k: int = 5,
         clip: float | None = None,
         cost_augmented: bool = False,
-        go_on: bool = False,
+        warm_start: bool = False,
     ) -> None:
         check_learning(parser.config, learner=learner, update=update, k=k, clip=clip, cost_augmented=cost_augmented)
         self.parser = parser
-        if go_on:
-            learner, clip = learner_to_go_on(learner, clip, parser.learned_by)
+        if warm_start:
+            learner, clip = learner_of_warm_start(learner, clip, parser.learned_by)
             # The learner of the weights may refuse what another would have taken.
             check_learning(parser.config, learner=learner, cost_augmented=cost_augmented)
         self.learner = learner or DEFAULT_LEARNER
@@ -73,7 +80,7 @@ class GraphLearner:
         self.k = k if self.learner == MIRA else 1
         self.cost_augmented = cost_augmented
         sentences = [example.sentence for example in treebank]
-        if go_on:
+        if warm_start:
             labels = parser.grammar.labels
             trees = lift_known(treebank, labels, crossing=parser.options.crossing)
             self.grammar = replace(parser.grammar, labels=labels.widen_tags(sentences, trees))
@@ -89,7 +96,7 @@ class GraphLearner:
             self.labels = LiveWeights(len(self.grammar.labels))
         self._columns, self._offsets = self.grammar.encoder.encode(sentences)
         self._tags = self.grammar.labels.tags(self.grammar.encoder, self._columns)
-        self._guides = guide_heads(sentences) if self.grammar.is_guided else NO_GUIDES
+        self._base_heads = encode_base_heads(sentences) if self.grammar.is_stacked else NO_BASE_TREES
         self._gold = self._encode_gold(trees)
         self._templates = self.grammar.templates()
         self._task = self.task()
@@ -144,7 +151,7 @@ class GraphLearner:
             weights, averages = self._weights(), kernels.Averages(self.arcs.averages, self.labels.averages)
             made, changed, wanted = kernels.train_range(
                 self._task.templates, weights, averages, self._task.options, self._lesson, self._columns,
-                self._offsets, self._guides, self._task.masks, self._tags, self._gold, order, done, len(order),
+                self._offsets, self._base_heads, self._task.masks, self._tags, self._gold, order, done, len(order),
                 self._space, *self._work, self._margins, self._update,
             )  # fmt: skip
             done += made
@@ -171,9 +178,9 @@ class GraphLearner:
         """The largest step along one difference; weights are of that order of size."""
         return 1.0 if self.learner == PERCEPTRON else self.clip
 
-    def practice(self, sentences: Sequence[Sentence]) -> GraphPractice:
+    def online_decoder(self, sentences: Sequence[Sentence]) -> GraphOnlineDecoder:
         """Return lists of candidates for sentences without gold trees, under the weights as they move."""
-        return GraphPractice(self, sentences)
+        return GraphOnlineDecoder(self, sentences)
 
     def step(self) -> None:
         """Count one example as seen."""

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.corpus.wellformed import is_tree
 from treetune.errors import ConfigError, DataError, ModelError
-from treetune.features.encoding import COLUMNS, Encoder, guide_heads
+from treetune.features.encoding import COLUMNS, Encoder, encode_base_heads
 from treetune.features.templates import TemplateSet, check_clusters
 from treetune.models.base import Candidate, Learner
 from treetune.models.constraints import encode_fixed
+from treetune.models.feature_model import TreeParser
 from treetune.models.graph import _arc_kernels as kernels
 from treetune.models.graph.grammar import (
     FAMILY,
@@ -25,9 +26,9 @@ from treetune.models.graph.grammar import (
     GraphWeights,
     templates_of,
 )
-from treetune.models.graph.lists import candidates
+from treetune.models.graph.k_best import candidates
 from treetune.models.graph.scoring import (
-    NO_GUIDES,
+    NO_BASE_TREES,
     NOTHING_FIXED,
     Batch,
     Found,
@@ -38,8 +39,7 @@ from treetune.models.graph.scoring import (
 )
 from treetune.models.graph.templates import compile_templates
 from treetune.models.labels import LabelTable
-from treetune.models.learners import LearningOptions
-from treetune.models.parsing import TreeParser
+from treetune.models.learning_options import LearningOptions
 from treetune.weights.flat import FlatFrozenWeights
 from treetune.weights.store import FrozenWeights
 
@@ -73,9 +73,9 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
         return kernels.Options(config.order == 2, config.decoder == NON_PROJECTIVE, config.joint)
 
     @property
-    def is_guided(self) -> bool:
+    def is_stacked(self) -> bool:
         """Whether the parser was trained with the trees of another one, and needs them."""
-        return self.grammar.is_guided
+        return self.grammar.is_stacked
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -153,13 +153,13 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
         treebank: Sequence[Example],
         *,
         seed: int = 0,
-        go_on: bool = False,
+        warm_start: bool = False,
         **options: Unpack[LearningOptions],
     ) -> Learner[Tree]:
         """Return what learns from `treebank`; nothing is drawn at random, so `seed` has no effect."""
         from treetune.models.graph.learner import GraphLearner
 
-        return GraphLearner(self, treebank, go_on=go_on, **options)
+        return GraphLearner(self, treebank, warm_start=warm_start, **options)
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return (configuration, arrays): all that `from_state` needs."""
@@ -169,7 +169,7 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
             **grammar.labels.state(),
             **grammar.template_set.state(),
             "encoder": grammar.encoder.state(),
-            "guided": grammar.is_guided,
+            "stacked": grammar.is_stacked,
             "learned_by": dict(self.learned_by),
             "arc_scale": weights.arcs.scale,
             "label_scale": weights.labels.scale,
@@ -186,7 +186,7 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
         parser.config = GraphConfig(**{**options, "inputs": tuple(options["inputs"])})
         labels = LabelTable.from_state(config)
         encoder = Encoder.from_state(config["encoder"])
-        grammar = GraphGrammar(encoder, labels, TemplateSet.from_state(config), config["guided"])
+        grammar = GraphGrammar(encoder, labels, TemplateSet.from_state(config), config["stacked"])
         arcs = {name.removeprefix("arcs."): array for name, array in tensors.items() if name.startswith("arcs.")}
         rows = {name.removeprefix("labels."): array for name, array in tensors.items() if name.startswith("labels.")}
         weights = GraphWeights(
@@ -205,13 +205,13 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
 
     def _encode(self, sentences: Sequence[Sentence], constraints: Sequence[Tree] | None) -> Batch:
         columns, offsets = self.grammar.encoder.encode(sentences)
-        guides = guide_heads(sentences) if self.grammar.is_guided else NO_GUIDES
+        base_heads = encode_base_heads(sentences) if self.grammar.is_stacked else NO_BASE_TREES
         fixed = NOTHING_FIXED
         if constraints is not None:
             crossing = self.options.crossing
             fixed = np.stack(encode_fixed(sentences, constraints, labels=self.grammar.labels, crossing=crossing))
         tags = self.grammar.labels.tags(self.grammar.encoder, columns)
-        return Batch(columns, offsets, tags, guides, fixed)
+        return Batch(columns, offsets, tags, base_heads, fixed)
 
     def _search(self, batch: Batch, *, k: int, threads: int) -> Found:
         task = self._task()

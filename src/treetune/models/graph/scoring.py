@@ -9,18 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treetune.errors import DataError
+from treetune.models.feature_model import run_chunks
 from treetune.models.graph import _arc_kernels as kernels
 from treetune.models.graph import _kernels as search
 from treetune.models.graph.eisner import make_projective_space, projective_bytes
 from treetune.models.graph.spanning import make_spanning_space, spanning_bytes
-from treetune.models.parsing import run_chunks
 
 # Scores of triples remembered within a sentence, 4 bytes each.
 MEMO = 1 << 20
 # A thread takes this many sentences at a time.
 CHUNK = 16
 NOTHING_FIXED = np.empty((2, 0), np.int32)
-NO_GUIDES = np.empty(0, np.int32)
+NO_BASE_TREES = np.empty(0, np.int32)
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,12 @@ class Task:
 
 @dataclass(frozen=True)
 class Batch:
-    """Sentences as numbers: columns and tags over all tokens, where each sentence starts, guides, what is fixed."""
+    """Sentences as numbers: columns and tags over all tokens, where each sentence starts, heads of base trees, what is fixed."""
 
     columns: NDArray[np.int32]
     offsets: NDArray[np.int64]
     tags: NDArray[np.int32]
-    guides: NDArray[np.int32]
+    base_heads: NDArray[np.int32]
     fixed: NDArray[np.int32]
 
     @property
@@ -52,8 +52,8 @@ class Batch:
         """Return one sentence alone, nothing fixed."""
         start, end = self.offsets[place], self.offsets[place + 1]
         columns = np.ascontiguousarray(self.columns[:, start:end])
-        guides = self.guides[start:end] if len(self.guides) else self.guides
-        return Batch(columns, np.array([0, end - start], np.int64), self.tags[start:end], guides, NOTHING_FIXED)
+        base_heads = self.base_heads[start:end] if len(self.base_heads) else self.base_heads
+        return Batch(columns, np.array([0, end - start], np.int64), self.tags[start:end], base_heads, NOTHING_FIXED)
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ def run(task: Task, batch: Batch, *, k: int = 1, threads: int = 1) -> Found:
 
         def work(first: int, last: int) -> None:
             kernels.parse_range(
-                task.templates, task.weights, task.options, batch.columns, batch.offsets, batch.guides, task.masks,
+                task.templates, task.weights, task.options, batch.columns, batch.offsets, batch.base_heads, task.masks,
                 batch.tags, batch.fixed, first, last, k, space, *searching, found.heads, found.labels,
                 found.scores, found.counts,
             )  # fmt: skip
@@ -217,7 +217,7 @@ def collect(
     room = n * pairs_of_arc(task.templates, n)
     features, outputs = np.empty(room, np.uint64), np.empty(room, np.uint16)
     count = kernels.collect_tree(
-        task.templates, task.options, batch.columns, batch.guides, n, heads, labels, make_space(task, n, k=1),
+        task.templates, task.options, batch.columns, batch.base_heads, n, heads, labels, make_space(task, n, k=1),
         features, outputs,
     )  # fmt: skip
     return features[:count], outputs[:count]
@@ -229,7 +229,7 @@ def label_scores(task: Task, batch: Batch, heads: NDArray[np.int32]) -> NDArray[
     scores = np.empty((n, task.masks.shape[2]))
     words = np.arange(1, n + 1, dtype=np.int32)
     kernels.score_labels_of(
-        task.templates, task.weights, batch.columns, batch.guides, n, task.masks, batch.tags, heads[1:].copy(), words,
+        task.templates, task.weights, batch.columns, batch.base_heads, n, task.masks, batch.tags, heads[1:].copy(), words,
         make_space(task, n, k=1), scores,
     )  # fmt: skip
     return scores

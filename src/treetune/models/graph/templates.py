@@ -4,9 +4,9 @@ The first word of a group's name says what its templates are of: ``[arc …]``, 
 ``[sibling …]``. Places: ``H`` the head, ``D`` the dependent, both with neighbours such as ``H+1`` or ``D-2``;
 ``D<`` and ``D>`` (of the others too) the nearest word to the left or right that is not transparent: whatever is
 no part of a noun phrase, so that ``D<.w`` is often the preposition or conjunction that marks D; ``D^`` the head
-that the guide gave to D; ``B`` a word between; ``S`` the nearest sibling towards the head; for labels given in a
+that the base parser gave to D; ``B`` a word between; ``S`` the nearest sibling towards the head; for labels given in a
 second stage also ``G`` the head's head, ``Dl`` and ``Dr`` the dependent's first and last child. ``A`` is the arc
-itself: ``A.dir``, ``A.dist`` (signed, in buckets) and ``A.guided`` (whether the guide has it, has its reverse, or
+itself: ``A.dir``, ``A.dist`` (signed, in buckets) and ``A.base`` (whether the base tree has it, has its reverse, or
 neither).
 """
 
@@ -19,7 +19,7 @@ import numpy as np
 
 from treetune.errors import ConfigError, unknown_name
 from treetune.features.encoding import FIRST_ID
-from treetune.features.templates import Template, TemplateSet, is_guide, seed_of
+from treetune.features.templates import Template, TemplateSet, reads_base_tree, seed_of
 from treetune.models.graph import _arc_kernels as kernels
 
 ARC, LABEL, BETWEEN, SIBLING = "arc", "label", "between", "sibling"
@@ -38,7 +38,7 @@ PLACES = {
     "Dl": kernels.FIRST_CHILD,
     "Dr": kernels.LAST_CHILD,
 }
-ARC_VALUES = ("dist", "dir", "guided")
+ARC_VALUES = ("dist", "dir", "base")
 TRIPLE_VALUES = ("dir",)
 # Coarse tags that a search for the word that marks another sees through.
 TRANSPARENT = ("ADJ", "ADV", "AUX", "DET", "INTJ", "NOUN", "NUM", "PRON", "PROPN", "SYM", "X")
@@ -46,7 +46,7 @@ COARSE = "u"
 _ATOM = re.compile(r"(?P<place>[A-Z][lr]?)(?P<shift>[+-]\d|[<>^])?\.(?P<value>\w+)")
 _MARKS = {"<": kernels.LEFT_MARK, ">": kernels.RIGHT_MARK}
 _BOTH, _HEAD, _DEPENDENT = range(3)
-_SPECIAL = {**_MARKS, "^": kernels.GUIDE_HEAD}
+_SPECIAL = {**_MARKS, "^": kernels.BASE_HEAD}
 
 
 def kind_of_group(name: str) -> str:
@@ -80,15 +80,15 @@ def columns_of(templates: TemplateSet) -> list[str]:
     return sorted(({atom.partition(".")[2] for atom in atoms} | marked) - set(ARC_VALUES))
 
 
-def adapted(templates: TemplateSet, columns: Sequence[str], *, guided: bool) -> TemplateSet:
-    """Return the templates for a treebank that has only `columns`, with or without guides.
+def adapted(templates: TemplateSet, columns: Sequence[str], *, stacked: bool) -> TemplateSet:
+    """Return the templates for a treebank that has only `columns`, with or without base trees.
 
-    Templates that look at guides or marks are dropped whole where there are none (marks need coarse tags);
+    Templates that look at base trees or marks are dropped whole where there are none (marks need coarse tags);
     of the others, atoms of absent columns are dropped, kind by kind.
     """
 
     def is_absent(atom: str) -> bool:
-        return (not guided and is_guide(atom)) or (COARSE not in columns and _is_mark(atom))
+        return (not stacked and reads_base_tree(atom)) or (COARSE not in columns and _is_mark(atom))
 
     fitting = templates.without(is_absent)
     groups: list[tuple[Template, ...]] = []
@@ -197,10 +197,10 @@ def _of_arc(value: str, seed: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]
     """Return what an atom of the arc adds to features, for every kind of arc."""
     numbers = []
     for kind in range(kernels.KINDS):
-        distance, guided = divmod(kind, kernels.GUIDES)
+        distance, relation = divmod(kind, kernels.BASE_RELATIONS)
         middle = kernels.DISTANCES // 2
         direction = 2 if distance == middle else int(distance > middle)
-        numbers.append({"dist": distance, "dir": direction, "guided": guided}[value])
+        numbers.append({"dist": distance, "dir": direction, "base": relation}[value])
     numbers += [0, 1]
     return np.array([_mix(number + seed) for number in numbers], np.uint64)
 

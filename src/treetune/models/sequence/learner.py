@@ -13,18 +13,18 @@ from treetune.corpus.sentence import Sentence
 from treetune.corpus.tags import Tagged, Tags
 from treetune.errors import ConfigError, DataError
 from treetune.features.encoding import FIRST_ID, UNSEEN
-from treetune.models.learners import (
+from treetune.models.learning_options import (
     CRF,
     MIRA,
     PERCEPTRON,
     TAGGER_LEARNERS,
     check_learner,
+    learner_of_warm_start,
     learner_settings,
-    learner_to_go_on,
 )
 from treetune.models.sequence import _kernels as kernels
 from treetune.models.sequence.grammar import TaggerGrammar, encode_tags, encode_words
-from treetune.models.sequence.practice import TaggerPractice
+from treetune.models.sequence.online_decoder import TaggerOnlineDecoder
 from treetune.models.sequence.search import Task, check_memory, count_states, make_chances, make_space, make_update
 from treetune.models.sequence.tagger import Tagger
 from treetune.weights.store import FrozenWeights, LiveWeights, make_margins
@@ -91,18 +91,18 @@ class TaggerLearner:
         k: int = 5,
         clip: float | None = None,
         cost_augmented: bool = False,
-        go_on: bool = False,
+        warm_start: bool = False,
     ) -> None:
         check_learning(learner=learner, update=update, k=k, clip=clip, cost_augmented=cost_augmented)
-        if go_on:
-            learner, clip = learner_to_go_on(learner, clip, tagger.learned_by)
+        if warm_start:
+            learner, clip = learner_of_warm_start(learner, clip, tagger.learned_by)
         self.tagger = tagger
         self.learner = learner or DEFAULT_LEARNER
         self.clip = DEFAULT_CLIP if clip is None else clip
         self.k = k if self.learner == MIRA else 1
         check_gold(treebank, tagger.columns)
         sentences, gold = [item.sentence for item in treebank], [item.gold for item in treebank]
-        if go_on:
+        if warm_start:
             self.grammar = _to_go_on(tagger.grammar, sentences, gold)
             self.live = LiveWeights.thaw(tagger.weights)
         else:
@@ -112,7 +112,7 @@ class TaggerLearner:
             self.live = LiveWeights(len(self.grammar.tags))
         self._sentences, _ = self.grammar.encode(sentences)
         # How often the words of a trained tagger were seen is not known any more.
-        most = 0 if go_on else tagger.config.hide
+        most = 0 if warm_start else tagger.config.hide
         self._hidden = hide_rare(self._sentences, self.grammar.encoder.columns, most=most)
         boundary = self.grammar.tags.boundary
         numbers = encode_tags(self.grammar.tags, gold)
@@ -220,9 +220,9 @@ class TaggerLearner:
         """The largest step along one difference; weights are of that order of size."""
         return 1.0 if self.learner == PERCEPTRON else self.clip
 
-    def practice(self, sentences: Sequence[Sentence]) -> TaggerPractice:
+    def online_decoder(self, sentences: Sequence[Sentence]) -> TaggerOnlineDecoder:
         """Return lists of candidates for sentences without gold tags, under the weights as they move."""
-        return TaggerPractice(self, sentences)
+        return TaggerOnlineDecoder(self, sentences)
 
     def step(self) -> None:
         """Count one example as seen."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treetune.errors import DataError
-from treetune.models.parsing import run_chunks
+from treetune.models.feature_model import run_chunks
 from treetune.models.sequence import _kernels as kernels
 from treetune.weights._kernels import Store
 

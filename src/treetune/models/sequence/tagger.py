@@ -15,13 +15,13 @@ from treetune.corpus.sentence import ROOT, Sentence
 from treetune.corpus.tags import TAG_COLUMNS, Tagged, Tags, part_of, write_column
 from treetune.errors import ConfigError, DataError, ModelError
 from treetune.evaluate.entities import ENTITIES
-from treetune.evaluate.judges import Judge
-from treetune.evaluate.tagging import tag_judge
+from treetune.evaluate.scorers import Scorer
+from treetune.evaluate.tagging import tag_scorer
 from treetune.features.encoding import COLUMNS, normalise
 from treetune.features.templates import check_clusters
 from treetune.models.base import Candidate, Learner
-from treetune.models.learners import LearningOptions
-from treetune.models.parsing import FeatureModel
+from treetune.models.feature_model import FeatureModel
+from treetune.models.learning_options import LearningOptions
 from treetune.models.sequence import _kernels as kernels
 from treetune.models.sequence.grammar import WORD, TaggerConfig, TaggerGrammar, templates_of
 from treetune.models.sequence.search import Found, Task, count_states, make_space, run, run_chances
@@ -65,17 +65,17 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
         return self.grammar.tags.names
 
     @property
-    def judge(self) -> Judge:
+    def scorer(self) -> Scorer:
         """Tags are scored by accuracy, by column, and of words that were met in training and others; spans by F1."""
         if self.config.spans:
             return ENTITIES
         if not self.is_trained:
-            return tag_judge(self.columns)
+            return tag_scorer(self.columns)
         known = set(self.grammar.encoder.values[WORD])
-        return tag_judge(self.columns, lambda form: normalise(form) in known)
+        return tag_scorer(self.columns, lambda form: normalise(form) in known)
 
     @property
-    def is_guided(self) -> bool:
+    def is_stacked(self) -> bool:
         """A tagger does not look at trees."""
         return False
 
@@ -194,13 +194,13 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
         treebank: Sequence[Tagged],
         *,
         seed: int = 0,
-        go_on: bool = False,
+        warm_start: bool = False,
         **options: Unpack[LearningOptions],
     ) -> Learner[Tags]:
         """Return what learns from tagged sentences; nothing is drawn at random, so `seed` has no effect."""
         from treetune.models.sequence.learner import TaggerLearner
 
-        return TaggerLearner(self, treebank, go_on=go_on, **options)
+        return TaggerLearner(self, treebank, warm_start=warm_start, **options)
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return (configuration, arrays): all that `from_state` needs."""

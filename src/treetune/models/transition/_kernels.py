@@ -50,7 +50,7 @@ ADDRESSES = (
     *("S0l", "S0ll", "S0r", "S0rr", "N0l", "N0ll", "S1l", "S1r"),
 )
 # Values of a place that are no column of the corpus; numbered below zero.
-A_LABEL, A_LEFT_COUNT, A_RIGHT_COUNT, A_LEFT_SET, A_RIGHT_SET, A_DISTANCE, A_GUIDED = -1, -2, -3, -4, -5, -6, -7
+A_LABEL, A_LEFT_COUNT, A_RIGHT_COUNT, A_LEFT_SET, A_RIGHT_SET, A_DISTANCE, A_BASE = -1, -2, -3, -4, -5, -6, -7
 
 NO_WORD = -1
 NO_LABEL = -1
@@ -437,11 +437,11 @@ def read_parts(space, state, templates):  # type: ignore[no-untyped-def]
 
 
 @inner
-def guided_relation(columns, base, top, front):  # type: ignore[no-untyped-def]
-    """Return what the guide says of the top of the stack and the first word of the buffer, as one number.
+def base_relation(columns, base, top, front):  # type: ignore[no-untyped-def]
+    """Return what the base tree says of the top of the stack and the first word of the buffer, as one number.
 
     Of each: its head is the other one, farther out on the other's side (the root counts as the end of the
-    sentence), on its own side, or between the two. The guide's heads are the last row of the columns.
+    sentence), on its own side, or between the two. The heads of the base tree are the last row of the columns.
     """
     heads = np.uint64(columns.shape[0] - 1)
     of_top, of_front = np.int64(0), np.int64(0)
@@ -495,8 +495,8 @@ def fill_atoms(space, state, templates, columns, base, group):  # type: ignore[n
         elif column == A_DISTANCE:
             if words[0] != NO_WORD:
                 value = min(np.int64(front - words[0]), np.int64(10))
-        elif column == A_GUIDED:
-            value = guided_relation(columns, base, words[0], words[3])
+        elif column == A_BASE:
+            value = base_relation(columns, base, words[0], words[3])
         elif column == A_LEFT_COUNT:
             value = front_count if place == np.uint64(3) else left_count
         elif column == A_LEFT_SET:

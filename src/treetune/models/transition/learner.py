@@ -11,11 +11,18 @@ from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ConfigError, unknown_name
-from treetune.models.gold import check_gold, lift, lift_known
-from treetune.models.learners import FACTORED_MIRA, MIRA, PERCEPTRON, check_learner, learner_settings, learner_to_go_on
+from treetune.models.learning_options import (
+    FACTORED_MIRA,
+    MIRA,
+    PERCEPTRON,
+    check_learner,
+    learner_of_warm_start,
+    learner_settings,
+)
+from treetune.models.training_trees import check_gold, lift, lift_known
 from treetune.models.transition import _kernels as kernels
+from treetune.models.transition.online_decoder import TransitionOnlineDecoder
 from treetune.models.transition.parser import Grammar, TransitionParser
-from treetune.models.transition.practice import TransitionPractice
 from treetune.models.transition.search import Mirror, Task, make_fixed, make_space
 from treetune.models.transition.system import outputs
 from treetune.weights.store import FrozenWeights, LiveWeights, make_margins
@@ -83,18 +90,18 @@ class TransitionLearner:
         cost_augmented: bool = False,
         explore: float = 0.9,
         seed: int = 0,
-        go_on: bool = False,
+        warm_start: bool = False,
     ) -> None:
         check_learning(learner=learner, update=update, k=k, clip=clip, cost_augmented=cost_augmented)
-        if go_on:
-            learner, clip = learner_to_go_on(learner, clip, parser.learned_by)
+        if warm_start:
+            learner, clip = learner_of_warm_start(learner, clip, parser.learned_by)
         self.update = update or default_update(parser.beam)
         self.learner = learner or default_learner(self.update)
         self.k = k
         self.clip = CLIP if clip is None else clip
         self.parser = parser
         sentences = [example.sentence for example in treebank]
-        if go_on:
+        if warm_start:
             self.live = LiveWeights.thaw(parser.weights)
             trees = lift_known(treebank, parser.grammar.labels)
             self.grammar = replace(parser.grammar, labels=parser.grammar.labels.widen_tags(sentences, trees))
@@ -218,9 +225,9 @@ class TransitionLearner:
         """The largest step along one difference; weights are of that order of size."""
         return 1.0 if self.learner == PERCEPTRON else self.clip
 
-    def practice(self, sentences: Sequence[Sentence]) -> TransitionPractice:
+    def online_decoder(self, sentences: Sequence[Sentence]) -> TransitionOnlineDecoder:
         """Return lists of candidates for sentences without gold trees, under the weights as they move."""
-        return TransitionPractice(self, sentences)
+        return TransitionOnlineDecoder(self, sentences)
 
     def step(self) -> None:
         """Count one example as seen."""

@@ -14,16 +14,16 @@ from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.corpus.wellformed import is_tree
 from treetune.errors import ConfigError, ModelError, unknown_name
 from treetune.features.clusters import CLUSTER_COLUMNS, Clusters
-from treetune.features.encoding import COLUMNS, GUIDE_COLUMN, INPUTS, USUAL_COLUMNS, Encoder, guide_heads
-from treetune.features.templates import TemplateSet, check_clusters, check_guided, is_guide, load_templates
+from treetune.features.encoding import BASE_LABEL_COLUMN, COLUMNS, INPUTS, USUAL_COLUMNS, Encoder, encode_base_heads
+from treetune.features.templates import TemplateSet, check_clusters, check_stacked, load_templates, reads_base_tree
 from treetune.models.base import Candidate, Learner
 from treetune.models.constraints import encode_fixed
-from treetune.models.gold import lift_known
+from treetune.models.feature_model import TreeParser
 from treetune.models.labels import TAGS, LabelTable
-from treetune.models.learners import LearningOptions
-from treetune.models.parsing import TreeParser
+from treetune.models.learning_options import LearningOptions
+from treetune.models.training_trees import lift_known
 from treetune.models.transition import _kernels as kernels
-from treetune.models.transition.lists import distinct, first_beam
+from treetune.models.transition.k_best import distinct, first_beam
 from treetune.models.transition.replay import encode_lists, score_lists
 from treetune.models.transition.search import MEMO_FROM_BEAM, Found, Mirror, Task, make_space, run, unknown_arcs
 from treetune.models.transition.system import STATE_VALUES, compile_templates, label_masks, outputs
@@ -70,23 +70,27 @@ class Grammar:
     encoder: Encoder
     labels: LabelTable
     template_set: TemplateSet
-    is_guided: bool = False
+    is_stacked: bool = False
     is_backward: bool = False
 
     @classmethod
     def learn(cls, sentences: Sequence[Sentence], trees: Sequence[Tree], config: TransitionConfig) -> Grammar:
         """Collect words, tags and labels, and adapt the templates to the columns that are there."""
-        guided = any(sentence.guide is not None for sentence in sentences)
+        stacked = any(sentence.base_tree is not None for sentence in sentences)
         templates = load_templates(config.features, FAMILY)
-        columns = (*USUAL_COLUMNS, *([GUIDE_COLUMN] if guided else []), *(templates.values & set(CLUSTER_COLUMNS)))
+        columns = (
+            *USUAL_COLUMNS,
+            *([BASE_LABEL_COLUMN] if stacked else []),
+            *(templates.values & set(CLUSTER_COLUMNS)),
+        )
         clusters = None if config.clusters is None else Clusters.read(config.clusters)
         encoder = Encoder.learn(
             sentences, inputs=config.inputs, min_count=config.min_count, columns=columns, clusters=clusters
         )
-        if guided:
-            check_guided(templates, config.features)
+        if stacked:
+            check_stacked(templates, config.features)
         else:
-            templates = templates.without(is_guide)
+            templates = templates.without(reads_base_tree)
         template_set = templates.adapt(encoder.columns, STATE_VALUES)
         if not template_set.groups:
             raise ConfigError(
@@ -96,7 +100,7 @@ class Grammar:
         labels = LabelTable.learn(trees)
         if config.labels_by_tag and TAGS in encoder.columns:
             labels = labels.learn_tags(sentences, trees)
-        return cls(encoder, labels, template_set, guided, config.backward)
+        return cls(encoder, labels, template_set, stacked, config.backward)
 
     @cached_property
     def masks(self) -> kernels.Labels:
@@ -108,14 +112,14 @@ class Grammar:
         return compile_templates(self.template_set, self.encoder.columns)
 
     def encode(self, sentences: Sequence[Sentence]) -> kernels.Sentences:
-        """Return sentences as the kernels read them: the last of the columns are the guide's heads, if there is one."""
+        """Return sentences as the kernels read them: the last of the columns are the heads of the base tree, if there is one."""
         columns, offsets = self.encoder.encode(sentences)
-        guides = [guide_heads(sentences)] if self.is_guided else []
+        base_heads = [encode_base_heads(sentences)] if self.is_stacked else []
         if self.is_backward:
             mirror = Mirror.of(offsets)
-            columns, guides = mirror.values(columns), [mirror.heads(heads) for heads in guides]
-        if guides:
-            columns = np.vstack([columns, *guides])
+            columns, base_heads = mirror.values(columns), [mirror.heads(heads) for heads in base_heads]
+        if base_heads:
+            columns = np.vstack([columns, *base_heads])
         return kernels.Sentences(columns, offsets, self.labels.tags(self.encoder, columns))
 
 
@@ -151,9 +155,9 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
         return self.with_options(beam=beam)
 
     @property
-    def is_guided(self) -> bool:
+    def is_stacked(self) -> bool:
         """Whether the parser was trained with the trees of another one, and needs them."""
-        return self.grammar.is_guided
+        return self.grammar.is_stacked
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -289,13 +293,13 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
         treebank: Sequence[Example],
         *,
         seed: int = 0,
-        go_on: bool = False,
+        warm_start: bool = False,
         **options: Unpack[LearningOptions],
     ) -> Learner[Tree]:
         """Return what learns from `treebank`; see `models.transition.learner`."""
         from treetune.models.transition.learner import TransitionLearner
 
-        return TransitionLearner(self, treebank, seed=seed, go_on=go_on, **options)
+        return TransitionLearner(self, treebank, seed=seed, warm_start=warm_start, **options)
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return (configuration, arrays): all that `from_state` needs."""
@@ -305,7 +309,7 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
             **grammar.labels.state(),
             **grammar.template_set.state(),
             "encoder": grammar.encoder.state(),
-            "guided": grammar.is_guided,
+            "stacked": grammar.is_stacked,
             "learned_by": dict(self.learned_by),
             "scale": self.weights.scale,
         }
@@ -320,9 +324,8 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
         parser.config = TransitionConfig(**{**options, "inputs": tuple(options["inputs"])})
         labels = LabelTable.from_state(config)
         templates = TemplateSet.from_state(config)
-        # The first models were kept without a word on guides.
-        guided, backward = config.get("guided", False), parser.config.backward
-        grammar = Grammar(Encoder.from_state(config["encoder"]), labels, templates, guided, backward)
+        stacked, backward = config["stacked"], parser.config.backward
+        grammar = Grammar(Encoder.from_state(config["encoder"]), labels, templates, stacked, backward)
         weights = FrozenWeights.from_tensors(outputs(labels), config["scale"], tensors)
         parser.fit(grammar, weights, learned_by=config.get("learned_by", {}))
         return parser

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Tree
-from treetune.models.parsing import run_chunks
+from treetune.models.feature_model import run_chunks
 from treetune.models.transition import _kernels as kernels
 from treetune.models.transition.search import CHUNK, Known, Mirror, Task, make_space
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treetune.models.parsing import run_chunks
+from treetune.models.feature_model import run_chunks
 from treetune.models.transition import _kernels as kernels
 from treetune.weights._kernels import Store
 

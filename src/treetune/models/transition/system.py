@@ -20,7 +20,7 @@ STATE_VALUES = {
     "sl": kernels.A_LEFT_SET,
     "sr": kernels.A_RIGHT_SET,
     "dist": kernels.A_DISTANCE,
-    "guided": kernels.A_GUIDED,
+    "base": kernels.A_BASE,
 }
 # Values that only some places have.
 PLACES_OF_VALUE = {
@@ -29,7 +29,7 @@ PLACES_OF_VALUE = {
     "vr": ("S0",),
     "sr": ("S0",),
     "dist": ("S0",),
-    "guided": ("S0",),
+    "base": ("S0",),
 }
 
 PARTS_OF_TOP = {
@@ -106,7 +106,7 @@ def _parts(place: int, value: int) -> list[int]:
     top, front = kernels.ADDRESSES.index("S0"), kernels.ADDRESSES.index("N0")
     if value == kernels.A_LABEL:
         return [kernels.PART_LABELS + place]
-    if value in (kernels.A_DISTANCE, kernels.A_GUIDED):
+    if value in (kernels.A_DISTANCE, kernels.A_BASE):
         return [top, front]
     if place == front and value in PARTS_OF_FRONT:
         return [PARTS_OF_FRONT[value]]

@@ -1,0 +1,78 @@
+"""``treetune rerank``: two trained parsers in, one model out, in which the second reranks the trees of the first."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from treetune.cli.console import note
+from treetune.cli.training_progress import scores_line
+from treetune.config.files import read_data
+from treetune.corpus.files import check_kept
+from treetune.errors import ConfigError
+from treetune.models.pipeline import Pipeline
+from treetune.storage import check_target, load, save
+
+if TYPE_CHECKING:
+    from treetune.models.base import Parser
+
+
+def rerank(
+    base: Annotated[
+        str, typer.Argument(metavar="BASE", help="The model whose trees are reranked, a parser or a pipeline.")
+    ],
+    second: Annotated[
+        str, typer.Argument(metavar="SECOND", help="A model that differs: --parser backward, or graph2.")
+    ],
+    model: Annotated[str, typer.Option("--model", metavar="OUT", help="Where to write the model of both.")],
+    dev: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Development trees to choose the reranker weight by.")
+    ] = None,
+    weight: Annotated[
+        float | None, typer.Option(help="The reranker weight, if not chosen by --dev; 1 by default.")
+    ] = None,
+    k: Annotated[int | None, typer.Option("--k", min=2, help="How many trees of BASE are reranked, 16.")] = None,
+    threads: Annotated[int, typer.Option(min=1, help="Threads to parse with; the result is the same.")] = 1,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+) -> None:
+    """Make one parser of two: BASE finds the best trees, and the scores of both models choose among them.
+
+    If BASE is a pipeline, OUT is one too, with its tokenizer and tagger; of SECOND only the parser is taken.
+    """
+    if dev is not None and weight is not None:
+        raise ConfigError("--dev tunes the reranker weight; leave --weight out")
+    check_target(model)
+    check_kept(model, (base, second, dev), flag="--model")
+    pipeline, base_parser = _load(base)
+    parts = base_parser, _load(second)[1]
+    from treetune.learning.reranking import tune_weight
+    from treetune.models.reranker import RERANK_K, Reranker
+
+    reranked = RERANK_K if k is None else k
+    if dev is None:
+        parser = Reranker(*parts, weight=1.0 if weight is None else weight, k=reranked)
+    else:
+        examples = read_data(dev, lenient=False, say=partial(note, quiet=quiet))
+        # As the parser will see them when the pipeline is used.
+        sentences = pipeline.tag([example.sentence for example in examples], threads=threads)
+        examples = [replace(example, sentence=new) for example, new in zip(examples, sentences, strict=True)]
+        parser, tried = tune_weight(*parts, examples, k=reranked, threads=threads)
+        for one, scores in tried.items():
+            note(f"weight {one:<4g}  {scores_line(scores)}{'  best' if one == parser.weight else ''}", quiet=quiet)
+    stored = pipeline.with_parser(parser).simplest
+    save(stored, model, {"reranker": {"base": base, "second": second, "weight": parser.weight, "k": parser.k}})
+    note(f"wrote {model}, {Path(model).stat().st_size / 1e6:.1f} MB", quiet=quiet)
+
+
+def _load(path: str) -> tuple[Pipeline, Parser]:
+    """Return the pipeline that a model is, or of which it is the only part, and its parser."""
+    found = load(path)
+    pipeline = Pipeline.of(found)
+    if pipeline.parser is None:
+        without = " without one" if found is pipeline else ""
+        raise ConfigError(f"{path}: expected a model with a parser, found a {found.kind}{without}")
+    return pipeline, pipeline.parser

@@ -1,0 +1,191 @@
+"""What the families of models share: options, what was learned, one sentence as a batch of one, threads."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields, replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, Generic, Self, TypeVar
+
+from treetune.corpus.sentence import Sentence, Tree
+from treetune.errors import ConfigError, ModelError, unknown_name
+from treetune.evaluate.scorers import TREES, Scorer
+from treetune.models.base import Candidate, Output
+
+Config = TypeVar("Config")
+Grammar = TypeVar("Grammar")
+Weights = TypeVar("Weights")
+
+
+class FeatureModel(ABC, Generic[Config, Grammar, Weights, Output]):
+    """A model with options (`config`), what it learned of its examples (`grammar`) and averaged weights.
+
+    `search_options` are the options that can change after training. `noun` is what messages call it.
+    """
+
+    kind: ClassVar[str]
+    noun: ClassVar[str]
+    search_options: ClassVar[tuple[str, ...]]
+
+    def __init__(self, config: Config, options: dict[str, Any]) -> None:
+        known = [field.name for field in fields(config)]  # type: ignore[arg-type]
+        for name in options:
+            if name not in known:
+                raise unknown_name(f"option of {self._plural()}", name, known)
+        self.config: Config = _changed(config, options)
+        self._grammar: Grammar | None = None
+        self._weights: Weights | None = None
+        self._learned_by: Mapping[str, Any] = {}
+
+    def fit(self, grammar: Grammar, weights: Weights, *, learned_by: Mapping[str, Any] | None = None) -> None:
+        """Take over what was learned; trainers call this.
+
+        `learned_by` names the learner and its largest step, to which the size of the weights belongs: whoever goes on
+        from them must go on in the same way.
+        """
+        self._grammar, self._weights, self._learned_by = grammar, weights, learned_by or {}
+
+    def adopt(self, other: Self) -> None:
+        """Take over all that another model of the same kind has learned."""
+        self.fit(other.grammar, other.weights, learned_by=other.learned_by)
+
+    @property
+    def learned_by(self) -> Mapping[str, Any]:
+        """The learner of the weights and its largest step; empty for models of versions that did not note it."""
+        return self._learned_by
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether the model can predict."""
+        return self._weights is not None
+
+    @property
+    def grammar(self) -> Grammar:
+        """What was learned of the examples besides weights."""
+        if self._grammar is None:
+            raise self._not_trained()
+        return self._grammar
+
+    @property
+    def weights(self) -> Weights:
+        """The averaged weights."""
+        if self._weights is None:
+            raise self._not_trained()
+        return self._weights
+
+    def with_options(self, **options: Any) -> Self:
+        """Return a model with the same weights that searches otherwise: the `search_options` can change."""
+        for name in options:
+            if name not in self.search_options:
+                raise unknown_name(f"search option of {self._plural()}", name, self.search_options)
+        other = copy.copy(self)
+        other.config = _changed(self.config, options)
+        return other
+
+    def predict(self, sentence: Sentence, *, constraint: Output | None = None) -> Output:
+        """Return the best output; it has everything that is known in the partial output `constraint`."""
+        return self.predict_batch([sentence], constraints=None if constraint is None else [constraint])[0]
+
+    def k_best(self, sentence: Sentence, k: int, *, constraint: Output | None = None) -> list[Candidate[Output]]:
+        """Return up to `k` distinct outputs, best first, with exact scores; see `k_best_batch`."""
+        return self.k_best_batch([sentence], k, constraints=None if constraint is None else [constraint])[0]
+
+    @abstractmethod
+    def predict_batch(
+        self, sentences: Sequence[Sentence], *, threads: int = 1, constraints: Sequence[Output] | None = None
+    ) -> list[Output]:
+        """Return the best output of each sentence; the same for any number of threads."""
+
+    @abstractmethod
+    def k_best_batch(
+        self,
+        sentences: Sequence[Sentence],
+        k: int,
+        *,
+        threads: int = 1,
+        constraints: Sequence[Output] | None = None,
+    ) -> list[list[Candidate[Output]]]:
+        """Return the k-best list of each sentence; the same for any number of threads."""
+
+    def _plural(self) -> str:
+        return f"{self.noun}s" if self.kind == self.noun else f"{self.kind} {self.noun}s"
+
+    def _not_trained(self) -> ModelError:
+        return ModelError(f"this {self.noun} is not trained yet; run treetune.train on it or load a trained one")
+
+
+# What a value must be, in words and as a class, by the type of the default.
+_KINDS: dict[type, tuple[str, type]] = {
+    int: ("a whole number", Integral),
+    float: ("a number", Real),
+    str: ("a text", str),
+}
+
+
+def _changed(config: Config, options: Mapping[str, Any]) -> Config:
+    """Return the configuration with other options; a value of the wrong type is a `ConfigError`."""
+    for field in fields(config):  # type: ignore[arg-type]
+        title, kind = _KINDS.get(type(field.default), ("", object))
+        if field.name in options and not isinstance(options[field.name], kind):
+            raise ConfigError(f"{field.name} must be {title}, found {options[field.name]!r}")
+    return replace(config, **options)  # type: ignore[type-var]
+
+
+class TreeParser(FeatureModel[Config, Grammar, Weights, Tree]):
+    """A parser: its outputs are trees."""
+
+    noun: ClassVar[str] = "parser"
+
+    @property
+    @abstractmethod
+    def labels(self) -> tuple[str, ...]:
+        """The labels the parser can give."""
+
+    @abstractmethod
+    def score(self, sentence: Sentence, output: Tree | Candidate[Tree]) -> float:
+        """Return the exact score of an output under the averaged weights."""
+
+    def scores_batch(
+        self, sentences: Sequence[Sentence], lists: Sequence[Sequence[Tree]], *, threads: int = 1
+    ) -> list[list[float]]:
+        """Return the scores of several trees of each sentence; the parser must be able to make each of them."""
+        return [
+            [self.score(sentence, tree) for tree in trees] for sentence, trees in zip(sentences, lists, strict=True)
+        ]
+
+    @property
+    def scorer(self) -> Scorer:
+        """Trees are scored by attachment."""
+        return TREES
+
+
+def run_chunks(count: int, chunk: int, threads: int, make_worker: Callable[[], Callable[[int, int], None]]) -> None:
+    """Hand the ranges of `count` sentences, `chunk` at a time, to workers, one a thread.
+
+    A worker has working memory of its own; it writes to places of its own too, so that the number of threads
+    changes nothing.
+    """
+    if threads < 1:
+        raise ConfigError(f"threads must be at least 1, found {threads}")
+    ranges = iter([(first, min(first + chunk, count)) for first in range(0, count, chunk)])
+
+    def work() -> None:
+        worker = make_worker()
+        for first, last in _shared(ranges):
+            worker(first, last)
+
+    if threads == 1 or count <= chunk:
+        work()
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        for future in [pool.submit(work) for _ in range(threads)]:
+            future.result()
+
+
+def _shared(ranges: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield what is left of an iterator that several threads draw from (a list iterator is safe to share)."""
+    while (piece := next(ranges, None)) is not None:
+        yield piece

@@ -1,0 +1,172 @@
+"""A treebank to the weights of a tokenizer: averaged logistic regression over places in its raw text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treetune.corpus.rawtext import PARAGRAPH_BREAK, Paragraph
+from treetune.models.tokenizer import _kernels as kernels
+from treetune.models.tokenizer.characters import KIND, Text, encode_text
+from treetune.models.tokenizer.templates import make_work
+from treetune.weights.flat import FlatFrozenWeights, FlatLiveWeights
+
+RATE = 0.1
+# Scripts in which so large a part of tokens ends between letters have no spaces between words.
+DENSE = 0.05
+
+
+class GoldText(NamedTuple):
+    """Paragraphs as one text, with what follows each of its characters."""
+
+    text: Text
+    marks: NDArray[np.uint8]
+    runs: kernels.Runs
+
+
+def gold_text(paragraphs: Sequence[Paragraph]) -> GoldText:
+    """Return the text of paragraphs as kernels read it."""
+    text = encode_text(PARAGRAPH_BREAK.join(paragraph.text for paragraph in paragraphs))
+    marks = np.zeros(len(text.kinds), np.uint8)
+    offset, tokens, between_letters = 0, 0, 0
+    lower = text.lower
+    letters = np.isin(text.kinds, [KIND[name] for name in ("lower", "upper", "letter", "mark")])
+    runs: set[int] = set()
+    for paragraph in paragraphs:
+        for spans, words in zip(paragraph.tokens, paragraph.words, strict=True):
+            for (start, end), parts in zip(spans, words, strict=True):
+                tokens += 1
+                marks[offset + end - 1] = kernels.TOKEN
+                if len(parts) > 1 and sum(map(len, parts)) == end - start:
+                    places = np.cumsum([len(part) for part in parts[:-1]])
+                    marks[offset + start + places - 1] = kernels.SPLIT
+            if spans:
+                marks[offset + spans[-1][1] - 1] = kernels.SENTENCE
+        offset += len(paragraph.text) + len(PARAGRAPH_BREAK)
+    for place in np.flatnonzero(marks[:-1].astype(bool) & letters[:-1] & letters[1:]):
+        between_letters += int(marks[place] >= kernels.TOKEN)
+        first, last = int(place), int(place) + 1
+        while first > 0 and letters[first - 1]:
+            first -= 1
+        while last < len(letters) and letters[last]:
+            last += 1
+        runs.add(int(hash_word(lower, first, min(last, first + kernels.LONGEST))))
+    dense = between_letters > DENSE * max(1, tokens)
+    return GoldText(text, marks, kernels.Runs(np.array(sorted(runs), np.uint64), dense))
+
+
+def hash_word(lower: NDArray[np.uint32], first: int, last: int) -> int:
+    """Return the hash of characters as the kernels make it."""
+    value = 0xCBF29CE484222325
+    for code in lower[first:last].tolist():
+        value = ((value ^ code) * 0x100000001B3) & (2**64 - 1)
+    return value
+
+
+class SegmentLearner:
+    """Live weights of both decisions of a tokenizer, and the text they learn from."""
+
+    def __init__(
+        self,
+        paragraphs: Sequence[Paragraph],
+        boundary_templates: kernels.Templates,
+        gap_templates: kernels.Templates,
+        *,
+        seed: int = 0,
+        rate: float = RATE,
+    ) -> None:
+        self.gold = gold_text(paragraphs)
+        self.templates = (boundary_templates, gap_templates)
+        self.weights = (FlatLiveWeights(), FlatLiveWeights())
+        self._works = (
+            make_work(boundary_templates, kernels.BOUNDARY_ATOMS),
+            make_work(gap_templates, kernels.GAP_ATOMS),
+        )
+        self._rate = rate
+        self._done = 0
+        self._random = np.random.default_rng(seed)
+        self._chunks = find_chunks(self.gold.text)
+        self._first_chunks = _firsts(self._chunks.gaps)
+        self._tokens = _gold_tokens(self.gold, self._chunks)
+        kernels.describe_tokens(self.gold.text, self._tokens, len(self._tokens.starts))
+        self._first_tokens = _firsts(self._tokens.gaps)
+        self._is_last = self.gold.marks[self._tokens.ends - 1] == kernels.SENTENCE
+
+    def learn(self) -> None:
+        """Go once over all paragraphs, in a random order."""
+        gold = self.gold
+        order = self._random.permutation(len(self._first_chunks) - 1)
+        for _ in self._steps(0, order):
+            live = self.weights[0]
+            self._done = kernels.learn_chunks(
+                gold.text, self._chunks, self._first_chunks, order, self._done, gold.marks, gold.runs,
+                self.templates[0], live.store, live.averages, self._works[0], self._rate,
+            )  # fmt: skip
+        order = self._random.permutation(len(self._first_tokens) - 1)
+        for _ in self._steps(1, order):
+            live = self.weights[1]
+            self._done = kernels.learn_sentences(
+                gold.text, self._tokens, self._first_tokens, order, self._done, self._is_last, self.templates[1],
+                live.store, live.averages, self._works[1], self._rate,
+            )  # fmt: skip
+
+    def _steps(self, which: int, order: NDArray[np.int64]) -> Iterator[None]:
+        """Yield until all paragraphs are done, making room each time a kernel stops for want of it."""
+        self._done = 0
+        firsts, ends = (
+            (self._first_chunks, self._chunks.ends) if which == 0 else (self._first_tokens, self._tokens.ends)
+        )
+        while self._done < len(order):
+            paragraph = order[self._done]
+            # As many changes as the kernel may make in this paragraph: two for each feature of each character.
+            first, last = int(firsts[paragraph]), int(firsts[paragraph + 1])
+            size = int(ends[last - 1]) - int(self._chunks.starts[0] if first == 0 else ends[first - 1])
+            self.weights[which].grow(2 * len(self.templates[which].seeds) * (size + 1))
+            yield
+
+    def freeze(self, *, prune: float) -> tuple[FlatFrozenWeights, FlatFrozenWeights]:
+        """Return the averaged weights of both decisions."""
+        return self.weights[0].freeze(prune=prune), self.weights[1].freeze(prune=prune)
+
+
+def find_chunks(text: Text) -> kernels.Chunks:
+    """Return the runs without white space of a text."""
+    most = len(text.kinds) // 2 + 1
+    room = kernels.Chunks(np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.uint8))
+    count = kernels.find_chunks(text, room)
+    return kernels.Chunks(room.starts[:count], room.ends[:count], room.gaps[:count])
+
+
+def make_tokens(count: int) -> kernels.Tokens:
+    """Return room for tokens."""
+    return kernels.Tokens(
+        starts=np.empty(count, np.int64),
+        ends=np.empty(count, np.int64),
+        gaps=np.empty(count, np.uint8),
+        words=np.empty(count, np.uint64),
+        shapes=np.empty(count, np.uint64),
+    )
+
+
+def _gold_tokens(gold: GoldText, chunks: kernels.Chunks) -> kernels.Tokens:
+    # A token that is written with a space inside is two for us.
+    is_end = gold.marks >= kernels.TOKEN
+    is_end[chunks.ends - 1] = True
+    is_start = np.zeros(len(is_end), np.bool_)
+    is_start[1:] = is_end[:-1] & (gold.text.kinds[1:] != KIND["space"])
+    is_start[chunks.starts] = True
+    tokens = make_tokens(int(is_end.sum()))
+    tokens.starts[:] = np.flatnonzero(is_start)
+    tokens.ends[:] = np.flatnonzero(is_end) + 1
+    tokens.gaps[:] = kernels.NOTHING
+    tokens.gaps[np.searchsorted(tokens.starts, chunks.starts)] = chunks.gaps
+    return tokens
+
+
+def _firsts(gaps: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Return where each paragraph begins, and where the last one ends."""
+    first = np.flatnonzero(gaps == kernels.PARAGRAPH)
+    return np.concatenate([[0], first, [len(gaps)]]).astype(np.int64)

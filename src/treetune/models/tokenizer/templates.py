@@ -1,0 +1,45 @@
+"""Templates of the tokenizer as the kernels read them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from treetune.errors import unknown_name
+from treetune.features.templates import TemplateSet, seed_of
+from treetune.models.tokenizer._kernels import Templates, Work
+
+
+def compile_templates(templates: TemplateSet, known: Sequence[str]) -> Templates:
+    """Turn templates into arrays; an atom that is not in `known` is a ConfigError.
+
+    Seeds come from the names of atoms and templates, so a feature has the same number in every model.
+    """
+    atoms: dict[str, int] = {}
+    starts, places, seeds = [0], [], []
+    for template in (template for group in templates.groups for template in group):
+        for atom in template:
+            if atom not in known:
+                raise unknown_name("atom in a feature template", atom, known)
+            places.append(atoms.setdefault(atom, len(atoms)))
+        starts.append(len(places))
+        seeds.append(seed_of(" ".join(template)))
+    return Templates(
+        used=np.array([known.index(atom) for atom in atoms], np.int32),
+        atom_seeds=np.array([seed_of(atom) for atom in atoms], np.uint64),
+        starts=np.array(starts, np.int32),
+        atoms=np.array(places, np.int32),
+        seeds=np.array(seeds, np.uint64),
+    )
+
+
+def make_work(templates: Templates, known: Sequence[str]) -> Work:
+    """Return working memory for one thread."""
+    return Work(
+        values=np.zeros(len(known), np.uint64),
+        hashed=np.zeros(len(templates.used), np.uint64),
+        features=np.zeros(len(templates.seeds), np.uint64),
+        asked=np.zeros(len(templates.seeds), np.uint64),
+        places=np.zeros(len(templates.seeds), np.int64),
+    )

@@ -1,0 +1,153 @@
+"""Raw text to sentences of tokens, as the treebank it was trained on would have them; nothing of the text is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treetune.corpus.sentence import Sentence
+from treetune.corpus.textfiles import text_blocks
+from treetune.errors import DataError, ModelError
+from treetune.features.templates import TemplateSet, load_templates
+from treetune.models.tokenizer import _kernels as kernels
+from treetune.models.tokenizer.assembly import Block, Segment
+from treetune.models.tokenizer.characters import encode_text
+from treetune.models.tokenizer.learner import find_chunks, make_tokens
+from treetune.models.tokenizer.multiword import MultiwordTable
+from treetune.models.tokenizer.templates import compile_templates, make_work
+from treetune.weights.flat import FlatFrozenWeights
+
+# Sentences at the end of a text that was cut may look otherwise when it goes on.
+_HELD_BACK = 2
+
+
+@dataclass(frozen=True)
+class SegmentWeights:
+    """What a tokenizer has learned: weights of both decisions, runs of letters to look into, other multiword tokens."""
+
+    tokens: FlatFrozenWeights
+    sentences: FlatFrozenWeights
+    runs: kernels.Runs
+    multiword: MultiwordTable
+
+
+class Tokenizer:
+    """Splits text into sentences and tokens; `learning.tokenizer_training.train_tokenizer` trains it."""
+
+    kind: ClassVar[str] = "tokenizer"
+
+    def __init__(self) -> None:
+        self._use_templates(load_templates("tokens", "tokenizer"), load_templates("sentences", "tokenizer"))
+        self.weights: SegmentWeights | None = None
+
+    def _use_templates(self, tokens: TemplateSet, sentences: TemplateSet) -> None:
+        self._sets = (tokens, sentences)
+        self.token_templates = compile_templates(tokens, kernels.BOUNDARY_ATOMS)
+        self.sentence_templates = compile_templates(sentences, kernels.GAP_ATOMS)
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether the tokenizer can be used."""
+        return self.weights is not None
+
+    def segment(self, text: str, *, line_sentences: bool = False) -> list[Segment]:
+        """Return the sentences of a text with their places in it.
+
+        With `line_sentences` each line is one sentence, whatever is in it.
+        """
+        return [
+            Segment(sentence, spans)
+            for block in self._blocks([text], line_sentences=line_sentences)
+            for sentence, spans in zip(block.sentences(), block.spans(), strict=True)
+        ]
+
+    def sentences(
+        self, text: str | Iterable[str], *, line_sentences: bool = False, ranges: bool = False
+    ) -> Iterator[Sentence]:
+        """Yield the sentences of a text, or of pieces of one, as they come; memory does not grow with the text.
+
+        `ranges` notes in MISC where each token stands, as ``TokenRange=start:end``.
+        """
+        pieces = text if isinstance(text, Iterable) and not isinstance(text, str | bytes) else [text]
+        for block in self._blocks(pieces, line_sentences=line_sentences):
+            yield from block.sentences(ranges=ranges)
+
+    def _blocks(self, pieces: Iterable[str], *, line_sentences: bool) -> Iterator[Block]:
+        if self.weights is None:
+            raise ModelError("this tokenizer is not trained yet; train it first")
+        texts = text_blocks(map(_checked, pieces), lines=line_sentences)
+        text, is_complete = next(texts, ("", True))
+        offset = number = 0
+        is_new = True
+        while text:
+            block = self._block(self.weights, text, line_sentences=line_sentences)
+            used = len(text) if is_complete else block.hold_back(_HELD_BACK)
+            yield block.placed(offset, number, is_new=is_new)
+            offset += used
+            number += len(block)
+            is_new = is_complete
+            try:
+                text, is_complete = texts.send(used)
+            except StopIteration:
+                return
+
+    def _block(self, weights: SegmentWeights, text: str, *, line_sentences: bool) -> Block:
+        encoded = encode_text(text)
+        marks = np.zeros(len(text), np.uint8)
+        tokens = make_tokens(len(text))
+        count = kernels.split_chunks(
+            encoded, find_chunks(encoded), weights.runs, self.token_templates, weights.tokens.store,
+            make_work(self.token_templates, kernels.BOUNDARY_ATOMS), tokens, marks,
+        )  # fmt: skip
+        kernels.describe_tokens(encoded, tokens, count)
+        is_last = np.zeros(count, np.bool_)
+        kernels.split_sentences(
+            encoded, tokens, count, kernels.AT_LINES if line_sentences else kernels.LEARNED, self.sentence_templates,
+            weights.sentences.store, make_work(self.sentence_templates, kernels.GAP_ATOMS),
+            is_last,
+        )  # fmt: skip
+        return Block(text, tokens, is_last, marks, weights.multiword)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return (configuration, arrays), from which `from_state` makes the same tokenizer."""
+        assert self.weights is not None
+        weights = self.weights
+        parts = {"tokens": weights.tokens, "sentences": weights.sentences}
+        config = {
+            "templates": {name: templates.state() for name, templates in zip(parts, self._sets, strict=True)},
+            "scales": {name: part.scale for name, part in parts.items()},
+            "dense": weights.runs.dense,
+            "multiword": weights.multiword.state(),
+        }
+        tensors = {f"{name}.{key}": array for name, part in parts.items() for key, array in part.tensors().items()}
+        return config, {**tensors, "split_runs": weights.runs.hashes}
+
+    @classmethod
+    def from_state(cls, config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Self:
+        """Make the tokenizer that gave this state."""
+        made = cls()
+        made._use_templates(*(TemplateSet.from_state(config["templates"][name]) for name in ("tokens", "sentences")))
+
+        def part(name: str) -> FlatFrozenWeights:
+            own = {key.removeprefix(f"{name}."): array for key, array in tensors.items() if key.startswith(f"{name}.")}
+            return FlatFrozenWeights.from_tensors(config["scales"][name], own)
+
+        made.weights = SegmentWeights(
+            tokens=part("tokens"),
+            sentences=part("sentences"),
+            runs=kernels.Runs(tensors["split_runs"].astype(np.uint64, copy=False), config["dense"]),
+            multiword=MultiwordTable.from_state(config["multiword"]),
+        )
+        return made
+
+
+def _checked(piece: object) -> str:
+    """Return a piece of text; what is none is a `DataError`."""
+    if not isinstance(piece, str):
+        hint = "; decode them first, as by .decode('utf-8')" if isinstance(piece, bytes) else ""
+        raise DataError(f"expected text, found {'None' if piece is None else type(piece).__name__}{hint}")
+    return piece

@@ -1,0 +1,352 @@
+"""Guides by file and by the name of a parser, and ``treetune jackknife``, with parsers that learn nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_samples import PLAIN, column
+from commandline import Result, run
+
+from stub_parser import StubParser, stub_model_fixture
+from treetune import storage
+from treetune.corpus.conllu import read_conllu
+from treetune.corpus.sentence import Example, Sentence, Tree
+from treetune.learning import trainer
+from treetune.learning.progress import Progress
+from treetune.models.stacked import StackedParser
+
+__all__ = ["stub_model_fixture"]
+
+# The same sentences, with other trees: every word hangs on the first.
+BASE = (
+    PLAIN.replace("\t4\tnsubj", "\t0\troot")
+    .replace("\t4\taux", "\t1\taux")
+    .replace("\t4\tadvmod", "\t1\tadvmod")
+    .replace("bark\tVERB\tVB\t_\t0\troot", "bark\tVERB\tVB\t_\t1\tdep")
+)
+GUIDE_HEADS = [(-1, 0, 1, 1, 1), (-1, 0, 1), (-1, 0)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, stub_model: StubParser) -> Path:
+    for name, text in (("train", PLAIN), ("dev", PLAIN), ("base_tree", BASE), ("dev-base", BASE)):
+        (tmp_path / f"{name}.conllu").write_text(text)
+    return tmp_path
+
+
+def train(folder: Path, *options: object) -> Result:
+    model = folder / "m"
+    return run("train", folder / "train.conllu", "--model", model, "--parser", "stub", "--epochs", 2, *options)
+
+
+def heads_of_base_trees(sentences: Sequence[Sentence]) -> list[tuple[int, ...] | None]:
+    return [None if sentence.base_tree is None else sentence.base_tree.heads for sentence in sentences]
+
+
+def test_a_base_tree_file_reaches_the_trainer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[list[tuple[int, ...] | None], ...]] = []
+
+    def spy(model: Any, treebank: list[Example], *, dev: list[Example], **options: Any) -> Iterator[Progress]:
+        seen.append(tuple(heads_of_base_trees([e.sentence for e in examples]) for examples in (treebank, dev)))
+        return original(model, treebank, dev=dev, **options)
+
+    original = trainer.train
+    monkeypatch.setattr(trainer, "train", spy)
+    base, dev_base = folder / "base.conllu", folder / "dev-base.conllu"
+    assert train(folder, "--base", base).code == 0
+    assert train(folder, "--base", base, "--dev", folder / "dev.conllu", "--dev-base", dev_base).code == 0
+    assert train(folder).code == 0
+    assert seen == [(GUIDE_HEADS, []), (GUIDE_HEADS, GUIDE_HEADS), ([None] * 3, [])]
+
+
+def test_the_model_notes_the_files_of_its_base_tree(folder: Path) -> None:
+    base, dev_base = folder / "base.conllu", folder / "dev-base.conllu"
+    dev_base.write_text(BASE + "\n")
+    train(folder, "--base", base, "--dev", folder / "dev.conllu", "--dev-base", dev_base)
+    training = storage.inspect(folder / "m").info["training"]
+    for key, path in (("base_tree", base), ("dev_base", dev_base)):
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        assert training[key] == {"name": path.name, "sha256": digest, "sentences": 3, "words": 7}
+    train(folder)
+    assert not {"base_tree", "dev_base"} & set(storage.inspect(folder / "m").info["training"])
+
+
+def test_a_base_tree_of_other_sentences_is_refused(folder: Path) -> None:
+    (folder / "base.conllu").write_text(BASE.replace("Run\trun", "Ran\trun"))
+    result = train(folder, "--base", folder / "base.conllu")
+    assert result.code == 1
+    assert result.err == (
+        f"error: {folder / 'base.conllu'}: sentence 2 (sent_id s2): expected 'Run' as word 1, found 'Ran'; "
+        "base trees belong to the same sentences in the same order\n"
+    )
+    assert not (folder / "m").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--dev-base", "g"), "--dev-base belongs to a --base file; give both or none"),
+        (
+            ("--folds", 3),
+            "--folds is for a base parser that is trained here; name its parser, as in --base transition",
+        ),
+        (
+            ("--base", "{folder}/base.conllu", "--folds", 3),
+            "--folds is for a base parser that is trained here; name its parser, as in --base transition",
+        ),
+        (
+            ("--base", "stub", "--dev-base", "{folder}/dev-base.conllu"),
+            "--dev-base belongs to a --base file; the stub parser parses DEV itself",
+        ),
+        (
+            ("--base", "{folder}/base.conllu", "--dev", "{folder}/dev.conllu"),
+            "with a --base file, --dev and --dev-base go together; give both or none",
+        ),
+        (
+            ("--base", "{folder}/base.conllu", "--dev-base", "{folder}/dev-base.conllu"),
+            "with a --base file, --dev and --dev-base go together; give both or none",
+        ),
+        (
+            ("--base", "{folder}/base.conllu", "--lenient"),
+            "--lenient skips sentences, and the trees of --base would no longer fit; leave one of them",
+        ),
+        (
+            ("--base", "transitoin"),
+            "expected a file or the name of a parser as --base, found 'transitoin'; "
+            "parsers: transition, backward, graph, graph2, stub",
+        ),
+    ],
+)
+def test_wrong_combinations_are_found_before_any_data_is_read(
+    folder: Path, options: tuple[object, ...], message: str
+) -> None:
+    (folder / "train.conllu").unlink()
+    result = train(folder, *(str(option).format(folder=folder) for option in options))
+    assert (result.code, result.out, result.err) == (2, "", f"error: {message}\n")
+
+
+def test_training_reads_files_only(folder: Path) -> None:
+    for paths in (("-",), (folder / "train.conllu", "--dev", "-")):
+        result = run("train", *paths, "--model", folder / "m", "--parser", "stub", stdin=PLAIN)
+        assert (result.code, result.err) == (
+            2,
+            "error: expected files to train on, whose hashes the model notes, found - (stdin)\n",
+        )
+
+
+def test_a_base_tree_that_is_trained_here_is_part_of_the_model(folder: Path) -> None:
+    result = train(folder, "--base", "stub", "--folds", 3, "--dev", folder / "dev.conllu", "--learner", "mira")
+    assert (result.code, result.out) == (0, "")
+    lines = [line.split("  ")[0] for line in result.err.split("\n")]
+    assert lines == [
+        "the base parser, a stub parser, on parts of TRAIN:",
+        *(f"fold {fold}/3" for fold in (1, 2, 3)),
+        "jackknifed",
+        "the base parser, a stub parser, on all of TRAIN:",
+        *("epoch 1/2", "epoch 2/2"),
+        "the stacked stub parser:",
+        *("epoch 1/2", "epoch 2/2"),
+        f"wrote {folder / 'm'}, 0.0 MB",
+        "",
+    ]
+    assert "jackknifed  LAS  28.57  UAS  42.86  root  66.67" in result.err
+    loaded = storage.load(folder / "m")
+    assert isinstance(loaded, StackedParser)
+    assert (loaded.base.kind, loaded.main.kind) == ("stub", "stub")
+    training = storage.inspect(folder / "m").info["training"]
+    assert training["learner"] == "mira"
+    assert (training["base"]["parser"], training["base"]["folds"]) == ("stub", 3)
+    assert training["base"]["scores"]["UAS"] == pytest.approx(3 / 7)
+    parsed = run("parse", folder / "m", folder / "dev.conllu")
+    assert parsed.code == 0
+    assert column(parsed.out, 6) == [["0", "1", "2", "3"], ["0", "1"], ["0"]]
+    assert run("info", folder / "m").code == 0
+
+
+def test_options_are_the_main_parsers_and_inputs_both_parsers(folder: Path) -> None:
+    options = ("--base", "stub", "--folds", 2, "--beam", 3, "--inputs", "upos", "--json", "-q")
+    content = json.loads(train(folder, *options).out)
+    assert [epoch["epoch"] for epoch in content["epochs"]] == [1, 2]
+    loaded = storage.load(folder / "m")
+    assert isinstance(loaded, StackedParser)
+    assert isinstance(loaded.main, StubParser)
+    assert isinstance(loaded.base, StubParser)
+    assert (loaded.main.options["beam"], loaded.base.options["beam"]) == (3, 8)
+    assert loaded.main.options["inputs"] == loaded.base.options["inputs"] == ["upos"]
+
+
+def test_an_option_the_main_learner_has_no_use_for(folder: Path) -> None:
+    result = train(folder, "--base", "stub", "--folds", 2, "--k", 3, "-q")
+    assert (result.code, result.err) == (2, "error: --k is an option of mira; the learner is perceptron\n")
+
+
+def test_too_many_folds(folder: Path) -> None:
+    result = train(folder, "--base", "stub")
+    assert (result.code, result.err) == (2, "error: folds must be at most the number of sentences, 3, found 10\n")
+
+
+def test_ctrl_c_while_the_base_tree_learns(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*args: Any, **options: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(StubParser, "predict_batch", interrupt)
+    result = train(folder, "--base", "stub", "--folds", 2, "-q")
+    assert (result.code, result.err) == (130, f"interrupted: {folder / 'm'} was not written\n")
+
+
+def test_parse_hands_the_base_tree_to_the_parser(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    train(folder)
+    seen: list[list[tuple[int, ...] | None]] = []
+    original = StubParser.predict_batch
+
+    def spy(self: StubParser, sentences: list[Sentence], **options: Any) -> list[Tree]:
+        seen.append(heads_of_base_trees(sentences))
+        return original(self, sentences, **options)
+
+    monkeypatch.setattr(StubParser, "predict_batch", spy)
+    parse = ("parse", folder / "m", folder / "dev.conllu")
+    with_base_tree = run(*parse, "--base", folder / "base.conllu")
+    assert (with_base_tree.code, with_base_tree.err) == (0, "")
+    assert with_base_tree.out == run(*parse).out
+    stdin = run("parse", folder / "m", "-", "--base", folder / "base.conllu", stdin=PLAIN)
+    assert stdin.out == run(*parse, "--base", "-", stdin=BASE).out
+    assert seen == [GUIDE_HEADS, [None] * 3, GUIDE_HEADS, GUIDE_HEADS]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            BASE.replace("Run\trun", "Ran\trun"),
+            "sentence 2 (sent_id s2): expected 'Run' as word 1, found 'Ran'; "
+            "base trees belong to the same sentences in the same order",
+        ),
+        (
+            BASE[: BASE.index("# sent_id = s3")],
+            "expected a tree for sentence 3 (sent_id s3), found the end of the file; "
+            "base trees belong to the same sentences in the same order",
+        ),
+    ],
+)
+def test_parse_refuses_a_base_tree_of_other_sentences(folder: Path, text: str, problem: str) -> None:
+    train(folder)
+    base, out = folder / "base.conllu", folder / "out.conllu"
+    base.write_text(text)
+    result = run("parse", folder / "m", folder / "dev.conllu", "--base", base, "-o", out)
+    assert (result.code, result.err) == (1, f"error: {base}: {problem}; {out} was not written\n")
+    assert not out.exists()
+
+
+def test_parse_refuses_wrong_combinations(folder: Path) -> None:
+    train(folder)
+    for options, message in (
+        (("-", "--base", "-"), "only one of IN and --base can be read from stdin"),
+        (
+            (folder / "dev.conllu", "--base", folder / "base.conllu", "--lenient"),
+            "--lenient skips sentences, and the trees of --base would no longer fit; leave one of them",
+        ),
+    ):
+        result = run("parse", folder / "m", *options)
+        assert (result.code, result.err) == (2, f"error: {message}\n")
+
+
+def jackknife(folder: Path, *options: object) -> Result:
+    return run("jackknife", folder / "train.conllu", "--parser", "stub", "--folds", 3, "--epochs", 2, *options)
+
+
+def test_jackknife_writes_the_sentences_with_other_trees(folder: Path) -> None:
+    out = folder / "out.conllu"
+    result = jackknife(folder, "-o", out)
+    assert (result.code, result.out) == (0, "")
+    assert [line.split("  ")[0] for line in result.err.split("\n")] == [
+        *(f"fold {fold}/3" for fold in (1, 2, 3)),
+        "jackknifed",
+        "",
+    ]
+    assert "  parsed 2 of 3 sentences  " in result.err
+    text = out.read_text()
+    assert column(text, 6) == [["0", "1", "2", "3"], ["0", "1"], ["0"]]
+    for kept in (0, 1, 2, 3, 4, 5, 9):
+        assert column(text, kept) == column(PLAIN, kept)
+    assert "# text = Dogs don't bark\n" in text
+    assert "\n2-3\tdon't\t" in text
+    assert jackknife(folder, "-q") == Result(0, text, "")
+
+
+def test_what_jackknife_writes_is_a_base_tree(folder: Path) -> None:
+    jackknife(folder, "-o", folder / "out.conllu")
+    assert train(folder, "--base", folder / "out.conllu").code == 0
+
+
+def test_jackknife_writes_the_format_of_the_name(folder: Path) -> None:
+    assert jackknife(folder, "-o", folder / "out.conll").code == 0
+    assert "#" not in (folder / "out.conll").read_text()
+
+
+def test_jackknife_takes_stdin_and_seeds(folder: Path) -> None:
+    result = run("jackknife", "-", "--parser", "stub", "--folds", 2, "--epochs", 1, "-q", stdin=PLAIN)
+    assert result == jackknife(folder, "-q")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ("--parser", "transition", "--decoder", "projective"),
+            "--decoder is an option of graph parsers; the parser is",
+        ),
+        (("--learner", "mirra"), "unknown learner 'mirra'"),
+        (("--folds", 1), "Invalid value for '--folds'"),
+    ],
+)
+def test_jackknife_checks_options_before_any_data_is_read(
+    folder: Path, options: tuple[object, ...], message: str
+) -> None:
+    (folder / "train.conllu").unlink()
+    result = jackknife(folder, *options)
+    assert result.code == 2
+    assert result.err.startswith(f"error: {message}")
+
+
+def test_jackknife_refuses_what_the_learner_has_no_use_for(folder: Path) -> None:
+    out = folder / "out.conllu"
+    result = jackknife(folder, "--clip", 1, "-o", out)
+    assert result.code == 2
+    assert result.err == "error: --clip is an option of mira and factored-mira; the learner is perceptron\n"
+    assert not out.exists()
+
+
+def test_jackknife_writes_nothing_when_it_cannot_end(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = jackknife(folder, "-o", folder / "none" / "out.conllu")
+    assert result.code == 1
+    assert f"this file cannot be written: there is no folder {folder / 'none'}" in result.err
+    assert "fold" not in result.err.replace("folder", "")
+
+    def interrupt(*args: Any, **options: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(StubParser, "predict_batch", interrupt)
+    out = folder / "out.conllu"
+    result = jackknife(folder, "-o", out)
+    assert (result.code, result.err) == (130, "interrupted: nothing was written\n")
+    assert not out.exists()
+
+
+def test_jackknife_lenient_and_terminal(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    (folder / "train.conllu").write_text(PLAIN + "1\tBad\n\n")
+    assert jackknife(folder).code == 1
+    out = folder / "out.conllu"
+    result = run(
+        *("jackknife", folder / "train.conllu", "--parser", "stub", "--folds", 2, "--lenient", "-o", out),
+        terminal=True,
+    )
+    assert result.code == 0
+    assert "skipped 1 of 4 sentences" in result.err
+    assert "jackknifing" in result.err
+    assert len(list(read_conllu(out))) == 3
