@@ -23,7 +23,7 @@ RANKS = {
     "models": 5,
     "learning": 6,
     "uptrain": 7, "storage": 7, "pipeline": 7, "build": 7, "sample": 7, "testing": 7,
-    "experiment": 8,
+    "config": 8,
     "cluster": 9, "cli": 9, "web": 9, "integrations": 9, "__main__": 10,
 }  # fmt: skip
 # All kernels of a room live in one file, because Numba's cache does not see changes in another.
