@@ -72,7 +72,7 @@ def test_the_card_knows_the_file_it_was_trained_on() -> None:
 
 @pytest.mark.data
 def test_it_is_as_good_as_its_card_says(english: Pipeline, data_dir: Path) -> None:
-    from treetune.evaluate import evaluate_text
+    from treetune.evaluation import evaluate_text
 
     gold = list(treetune.read_trees(data_dir / "ud" / "en_ewt-dev.conllu"))
     scores = evaluate_text(gold, english(raw_text(example.sentence for example in gold)), subtypes=False)

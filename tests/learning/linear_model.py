@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import DataError
-from treetune.evaluate.scorers import TREES, Scorer
+from treetune.evaluation.scorers import TREES, Scorer
 from treetune.models.base import Candidate
 from treetune.models.learning_options import LearningOptions
 

@@ -18,7 +18,7 @@ from treetune.corpus.rawtext import misc_value, raw_text
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.corpus.wellformed import is_tree
 from treetune.errors import ConfigError, DataError, ModelError
-from treetune.evaluate.alignment import evaluate_text
+from treetune.evaluation.alignment import evaluate_text
 from treetune.learning.pipeline_training import PipelineProgress, tag_columns, train_pipeline
 from treetune.models import pipeline as pipeline_module
 from treetune.models.pipeline import Pipeline

@@ -16,10 +16,10 @@ from treetune.cli.console import Interrupted, progress_bar, write, write_json
 from treetune.cli.drawing import draw_tree
 from treetune.cli.training_progress import epoch_ends
 from treetune.corpus.sentence import UNKNOWN_HEAD, Example, Tree
-from treetune.evaluate.metrics import percent
-from treetune.evaluate.report import format_table
-from treetune.evaluate.scores import SHOWN, Scores
-from treetune.evaluate.scores import evaluate as score
+from treetune.evaluation.metrics import percent
+from treetune.evaluation.report import format_table
+from treetune.evaluation.scores import SHOWN, Scores
+from treetune.evaluation.scores import evaluate as score
 
 if TYPE_CHECKING:
     from treetune.models.transition.parser import TransitionParser

@@ -15,12 +15,12 @@ from treetune.corpus.tags import TAG_COLUMNS, Tags, tagged
 from treetune.corpus.treebank import is_iob, read_tagged, read_trees
 from treetune.corpus.words import read_words
 from treetune.errors import ConfigError, DataError
-from treetune.evaluate.alignment import TextScores, evaluate_text
-from treetune.evaluate.base import AnyScores
-from treetune.evaluate.comparison import compare
-from treetune.evaluate.entities import EntityScores, evaluate_entities
-from treetune.evaluate.pairing import pair_sentences
-from treetune.evaluate.report import (
+from treetune.evaluation.alignment import TextScores, evaluate_text
+from treetune.evaluation.base import AnyScores
+from treetune.evaluation.comparison import compare
+from treetune.evaluation.entities import EntityScores, evaluate_entities
+from treetune.evaluation.pairing import pair_sentences
+from treetune.evaluation.report import (
     format_comparison,
     format_labels,
     format_lengths,
@@ -29,10 +29,10 @@ from treetune.evaluate.report import (
     format_text_scores,
     format_types,
 )
-from treetune.evaluate.scores import Scores
-from treetune.evaluate.scores import evaluate as score
-from treetune.evaluate.tag_tables import TagTable, tag_table
-from treetune.evaluate.tagging import TagScores, evaluate_tags, metric_name
+from treetune.evaluation.scores import Scores
+from treetune.evaluation.scores import evaluate as score
+from treetune.evaluation.tag_tables import TagTable, tag_table
+from treetune.evaluation.tagging import TagScores, evaluate_tags, metric_name
 
 # The key of MISC in which treebanks have entities.
 ENTITY_KEY = "ner"

@@ -14,7 +14,7 @@ from treetune.corpus.conllu import read_conllu
 from treetune.corpus.files import STANDARD_STREAM, check_kept, display_name, open_output
 from treetune.corpus.orders import Ordered, is_json, read_alignments, read_orders, write_orders
 from treetune.errors import DataError
-from treetune.evaluate.ordering import (
+from treetune.evaluation.ordering import (
     ORDER_METRICS,
     OrderScores,
     compare_orders,
@@ -22,7 +22,7 @@ from treetune.evaluate.ordering import (
     evaluate_orders,
     shown,
 )
-from treetune.evaluate.report import format_table
+from treetune.evaluation.report import format_table
 from treetune.reorder import Reorderer, format_rules, load_rules, rule_sets
 from treetune.reorder.kept import kept_order, restore_order
 from treetune.reorder.learn import LearnOptions, learn_rules

@@ -11,8 +11,8 @@ from treetune import __version__
 from treetune.corpus.sentence import name_sentence
 from treetune.corpus.tags import TAG_COLUMNS, Tagged, Tags, part_of
 from treetune.errors import DataError, unknown_name
-from treetune.evaluate.metrics import Metric, percent
-from treetune.evaluate.scorers import Scorer
+from treetune.evaluation.metrics import Metric, percent
+from treetune.evaluation.scorers import Scorer
 
 ACCURACY, KNOWN, UNKNOWN, SENTENCES = "accuracy", "known", "unknown", "sentences"
 _OUTCOMES = (ACCURACY, KNOWN, UNKNOWN)

@@ -7,15 +7,15 @@ import subprocess
 import sys
 
 import pytest
-from evaluate_samples import corpora, example, steady
+from evaluation_samples import corpora, example, steady
 from hypothesis import given
 from hypothesis import strategies as st
 
 import treetune
 from treetune.corpus.sentence import Example, Tree
 from treetune.errors import ConfigError, DataError
-from treetune.evaluate import METRICS, Scores, Tally, evaluate
-from treetune.evaluate.breakdown import LENGTHS, length_bucket
+from treetune.evaluation import METRICS, Scores, Tally, evaluate
+from treetune.evaluation.breakdown import LENGTHS, length_bucket
 
 # Two sentences, counted by hand below.
 GOLD = [
@@ -270,6 +270,6 @@ def test_parts_add_up(drawn: tuple[list[Example], list[list[Tree]]], punct: bool
 
 
 def test_import_stays_light() -> None:
-    code = "import sys, treetune.evaluate; print(*{'numba', 'rich', 'typer'} & set(sys.modules))"
+    code = "import sys, treetune.evaluation; print(*{'numba', 'rich', 'typer'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""

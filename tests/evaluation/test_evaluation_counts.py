@@ -3,14 +3,14 @@ from __future__ import annotations
 import random
 
 import pytest
-from evaluate_samples import corpora, corrupt, graphs, random_tree, steady
+from evaluation_samples import corpora, corrupt, graphs, random_tree, steady
 from hypothesis import given
 from hypothesis import strategies as st
 
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import DataError
-from treetune.evaluate import Counts, attachment_counts, is_punctuation, punctuation, strip_subtype
-from treetune.evaluate.counts import CONTENT_LABELS, COUNT_NAMES
+from treetune.evaluation import Counts, attachment_counts, is_punctuation, punctuation, strip_subtype
+from treetune.evaluation.counts import CONTENT_LABELS, COUNT_NAMES
 
 # She(1) reads(2) her(3) book(4) today(5) .(6)
 GOLD = Tree.of([2, 0, 4, 2, 2, 2], ["nsubj", "root", "nmod:poss", "obj", "obl:tmod", "punct"])

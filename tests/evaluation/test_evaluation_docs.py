@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from treetune import __version__
-from treetune.evaluate import ENTITY_METRICS, METRICS
-from treetune.evaluate.tagging import tag_metrics
+from treetune.evaluation import ENTITY_METRICS, METRICS
+from treetune.evaluation.tagging import tag_metrics
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "scores.md").read_text(encoding="utf-8")
 

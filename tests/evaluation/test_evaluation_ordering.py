@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from treetune import __version__
 from treetune.corpus.orders import WordOrder
 from treetune.errors import ConfigError, DataError
-from treetune.evaluate.ordering import (
+from treetune.evaluation.ordering import (
     ORDER_METRICS,
     OrderCounts,
     compare_orders,

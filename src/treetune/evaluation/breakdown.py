@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from treetune.corpus.sentence import UNKNOWN_HEAD, UNKNOWN_LABEL
-from treetune.evaluate.counts import PairedArc
-from treetune.evaluate.metrics import json_number, ratio
+from treetune.evaluation.counts import PairedArc
+from treetune.evaluation.metrics import json_number, ratio
 
 # The buckets of the error analysis of McDonald & Nivre (2007); "root" is an arc from the artificial root.
 LENGTHS = ("root", "1", "2", "3-6", "7-10", ">10")

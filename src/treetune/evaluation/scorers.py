@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from treetune.evaluate.metrics import METRICS
-from treetune.evaluate.scores import evaluate
+from treetune.evaluation.metrics import METRICS
+from treetune.evaluation.scores import evaluate
 
 
 class Measured(Protocol):

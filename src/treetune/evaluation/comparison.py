@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from treetune.errors import ConfigError, DataError
-from treetune.evaluate.base import AnyScores
-from treetune.evaluate.significance import McNemar, PairedBootstrap, mcnemar, paired_bootstraps
+from treetune.evaluation.base import AnyScores
+from treetune.evaluation.significance import McNemar, PairedBootstrap, mcnemar, paired_bootstraps
 
 
 @dataclass(frozen=True, slots=True)

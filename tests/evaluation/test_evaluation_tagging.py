@@ -9,9 +9,9 @@ import pytest
 from treetune.corpus.sentence import Sentence
 from treetune.corpus.tags import Tagged, Tags
 from treetune.errors import ConfigError, DataError
-from treetune.evaluate.scorers import TREES
-from treetune.evaluate.significance import mcnemar, paired_bootstrap
-from treetune.evaluate.tagging import evaluate_tags, tag_scorer
+from treetune.evaluation.scorers import TREES
+from treetune.evaluation.significance import mcnemar, paired_bootstrap
+from treetune.evaluation.tagging import evaluate_tags, tag_scorer
 
 WORDS = ["a", "b", "c"]
 GOLD = [

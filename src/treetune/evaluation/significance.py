@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from treetune.errors import ConfigError, DataError
-from treetune.evaluate.metrics import Metric, resolve_metric
+from treetune.evaluation.metrics import Metric, resolve_metric
 
 if TYPE_CHECKING:
     import numpy as np

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from treetune.evaluate.metrics import Metric
+from treetune.evaluation.metrics import Metric
 
 
 class AnyScores(Protocol):

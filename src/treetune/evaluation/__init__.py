@@ -6,13 +6,13 @@ length, `entities` the scores of spans, `alignment` systems with tokens of their
 two systems side by side, `report` plain-text tables.
 """
 
-from treetune.evaluate.alignment import TextScores, evaluate_text
-from treetune.evaluate.breakdown import LENGTHS, Tally
-from treetune.evaluate.comparison import Comparison, compare
-from treetune.evaluate.counts import Counts, attachment_counts, is_punctuation, punctuation, strip_subtype
-from treetune.evaluate.entities import ENTITY_METRICS, EntityCounts, EntityScores, entity_counts, evaluate_entities
-from treetune.evaluate.metrics import METRICS, Metric
-from treetune.evaluate.report import (
+from treetune.evaluation.alignment import TextScores, evaluate_text
+from treetune.evaluation.breakdown import LENGTHS, Tally
+from treetune.evaluation.comparison import Comparison, compare
+from treetune.evaluation.counts import Counts, attachment_counts, is_punctuation, punctuation, strip_subtype
+from treetune.evaluation.entities import ENTITY_METRICS, EntityCounts, EntityScores, entity_counts, evaluate_entities
+from treetune.evaluation.metrics import METRICS, Metric
+from treetune.evaluation.report import (
     format_comparison,
     format_labels,
     format_lengths,
@@ -21,9 +21,9 @@ from treetune.evaluate.report import (
     format_text_scores,
     format_types,
 )
-from treetune.evaluate.scorers import TREES, Measured, Scorer
-from treetune.evaluate.scores import Scores, evaluate
-from treetune.evaluate.significance import (
+from treetune.evaluation.scorers import TREES, Measured, Scorer
+from treetune.evaluation.scores import Scores, evaluate
+from treetune.evaluation.significance import (
     Interval,
     McNemar,
     PairedBootstrap,
@@ -32,8 +32,8 @@ from treetune.evaluate.significance import (
     paired_bootstrap,
     paired_bootstraps,
 )
-from treetune.evaluate.tag_tables import TagTable, tag_table
-from treetune.evaluate.tagging import TagCounts, TagScores, evaluate_tags, tag_scorer
+from treetune.evaluation.tag_tables import TagTable, tag_table
+from treetune.evaluation.tagging import TagCounts, TagScores, evaluate_tags, tag_scorer
 
 __all__ = [
     "ENTITY_METRICS",

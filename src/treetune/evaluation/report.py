@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from treetune.evaluate.alignment import TEXT_METRICS, TextScores
-from treetune.evaluate.base import AnyScores
-from treetune.evaluate.breakdown import Tally
-from treetune.evaluate.comparison import Comparison, compare
-from treetune.evaluate.entities import EntityScores
-from treetune.evaluate.metrics import percent
-from treetune.evaluate.scores import Scores
-from treetune.evaluate.tag_tables import TagTable
+from treetune.evaluation.alignment import TEXT_METRICS, TextScores
+from treetune.evaluation.base import AnyScores
+from treetune.evaluation.breakdown import Tally
+from treetune.evaluation.comparison import Comparison, compare
+from treetune.evaluation.entities import EntityScores
+from treetune.evaluation.metrics import percent
+from treetune.evaluation.scores import Scores
+from treetune.evaluation.tag_tables import TagTable
 
 
 def format_scores(scores: AnyScores) -> str:

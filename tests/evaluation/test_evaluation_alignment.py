@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from evaluate_samples import random_tree
+from evaluation_samples import random_tree
 from udtools import udeval
 
 from treetune.corpus.conllu import format_conllu, read_conllu
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ConfigError, DataError
-from treetune.evaluate.alignment import TEXT_METRICS, TextScores, evaluate_text
+from treetune.evaluation.alignment import TEXT_METRICS, TextScores, evaluate_text
 
 TAGS = ("NOUN", "VERB", "PUNCT")
 LABELS = ("nsubj", "nmod:poss", "nmod", "punct", "case", "obl")

@@ -9,13 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from evaluate_samples import corrupt, random_tree
+from evaluation_samples import corrupt, random_tree
 from udtools import udeval
 
 from treetune.corpus.conllu import format_conllu, read_conllu
 from treetune.corpus.sentence import Example, Sentence, Tree
-from treetune.evaluate import Scores, evaluate
-from treetune.evaluate.counts import CONTENT_LABELS
+from treetune.evaluation import Scores, evaluate
+from treetune.evaluation.counts import CONTENT_LABELS
 
 
 def _official(gold: str, predicted: str) -> dict[str, str]:

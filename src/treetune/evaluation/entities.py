@@ -16,10 +16,10 @@ from treetune import __version__
 from treetune.corpus.spans import OUTSIDE, spans_of
 from treetune.corpus.tags import Tagged, Tags
 from treetune.errors import ConfigError, DataError, unknown_name
-from treetune.evaluate.breakdown import Tally
-from treetune.evaluate.metrics import Metric, json_number, percent
-from treetune.evaluate.pairing import pair_tagged
-from treetune.evaluate.scorers import Scorer
+from treetune.evaluation.breakdown import Tally
+from treetune.evaluation.metrics import Metric, json_number, percent
+from treetune.evaluation.pairing import pair_tagged
+from treetune.evaluation.scorers import Scorer
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from treetune.errors import unknown_name
-from treetune.evaluate.counts import Counts
+from treetune.evaluation.counts import Counts
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from evaluate_samples import example
+from evaluation_samples import example
 
 import treetune
 from treetune.corpus.sentence import Tree
-from treetune.evaluate import (
+from treetune.evaluation import (
     METRICS,
     evaluate,
     format_comparison,
@@ -12,7 +12,7 @@ from treetune.evaluate import (
     format_lengths,
     format_scores,
 )
-from treetune.evaluate.report import format_table
+from treetune.evaluation.report import format_table
 
 GOLD = [example("a b c .", [2, 0, 2, 2], "nsubj root obj punct"), example("d", [0], "root")]
 FIRST = [Tree.of([2, 0, 1, 2], ["nsubj", "root", "obj", "punct"]), Tree.of([0], ["root"])]

@@ -15,8 +15,8 @@ from typing import Any
 from treetune import __version__
 from treetune.corpus.orders import WordOrder
 from treetune.errors import DataError, unknown_name
-from treetune.evaluate.metrics import Metric, percent
-from treetune.evaluate.significance import Interval, PairedBootstrap, bootstrap_interval, paired_bootstraps
+from treetune.evaluation.metrics import Metric, percent
+from treetune.evaluation.significance import Interval, PairedBootstrap, bootstrap_interval, paired_bootstraps
 
 
 @dataclass(frozen=True, slots=True)

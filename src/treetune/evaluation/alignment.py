@@ -17,9 +17,9 @@ from treetune import __version__
 from treetune.corpus.rawtext import surface_tokens
 from treetune.corpus.sentence import Example
 from treetune.errors import DataError, unknown_name
-from treetune.evaluate.breakdown import Tally
-from treetune.evaluate.counts import CONTENT_LABELS, is_punctuation, strip_subtype
-from treetune.evaluate.metrics import percent
+from treetune.evaluation.breakdown import Tally
+from treetune.evaluation.counts import CONTENT_LABELS, is_punctuation, strip_subtype
+from treetune.evaluation.metrics import percent
 
 TEXT_METRICS = {
     "Tokens": "tokens",

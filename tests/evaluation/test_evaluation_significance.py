@@ -6,13 +6,13 @@ import random
 
 import numpy as np
 import pytest
-from evaluate_samples import LABELS, corpora, corrupt, example, random_tree, steady
+from evaluation_samples import LABELS, corpora, corrupt, example, random_tree, steady
 from hypothesis import given
 from hypothesis import strategies as st
 
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ConfigError, DataError
-from treetune.evaluate import (
+from treetune.evaluation import (
     METRICS,
     Counts,
     Scores,
@@ -23,8 +23,8 @@ from treetune.evaluate import (
     paired_bootstrap,
     paired_bootstraps,
 )
-from treetune.evaluate.scores import COMPARED
-from treetune.evaluate.significance import EXACT_UP_TO, chi_square_mcnemar, exact_mcnemar
+from treetune.evaluation.scores import COMPARED
+from treetune.evaluation.significance import EXACT_UP_TO, chi_square_mcnemar, exact_mcnemar
 
 
 def _systems(sentences: int = 60, *, rates: tuple[float, float] = (0.3, 0.1)) -> tuple[Scores, Scores]:

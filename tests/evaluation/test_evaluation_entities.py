@@ -14,7 +14,7 @@ from treetune import __version__
 from treetune.corpus.sentence import Sentence
 from treetune.corpus.tags import Tagged, Tags
 from treetune.errors import ConfigError, DataError
-from treetune.evaluate import (
+from treetune.evaluation import (
     ENTITY_METRICS,
     bootstrap_interval,
     compare,
@@ -24,7 +24,7 @@ from treetune.evaluate import (
     format_scores,
     format_types,
 )
-from treetune.evaluate.entities import EntityScores
+from treetune.evaluation.entities import EntityScores
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

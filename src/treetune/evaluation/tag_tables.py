@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from treetune.corpus.tags import Tagged, Tags, part_of
-from treetune.evaluate.breakdown import Tally
-from treetune.evaluate.pairing import pair_tagged
+from treetune.evaluation.breakdown import Tally
+from treetune.evaluation.pairing import pair_tagged
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from typing import ClassVar
 from treetune import __version__
 from treetune.corpus.sentence import UNKNOWN_LABEL, Example, Tree
 from treetune.errors import ConfigError
-from treetune.evaluate.breakdown import Breakdown, Tally
-from treetune.evaluate.counts import Counts, PairedArc, attachment_counts, paired_arcs, punctuation
-from treetune.evaluate.metrics import METRICS, Metric, json_number, percent, resolve_metric
-from treetune.evaluate.pairing import pair_sentences
+from treetune.evaluation.breakdown import Breakdown, Tally
+from treetune.evaluation.counts import Counts, PairedArc, attachment_counts, paired_arcs, punctuation
+from treetune.evaluation.metrics import METRICS, Metric, json_number, percent, resolve_metric
+from treetune.evaluation.pairing import pair_sentences
 
 # What became of one counted word, as bits of `Scores.outcomes`.
 RIGHT_HEAD, RIGHT_LABEL, LABELLED = 1, 2, 4
