@@ -93,7 +93,7 @@ def merged(gold: list[Example], draw: random.Random) -> list[Example]:
             shift = len(held.sentence)
             sentence = replace(
                 Sentence.of(
-                    held.sentence.words + example.sentence.words,
+                    held.sentence.forms[1:] + example.sentence.forms[1:],
                     upos=held.sentence.upos[1:] + example.sentence.upos[1:],
                 ),
                 xpos=held.sentence.xpos + example.sentence.xpos[1:],

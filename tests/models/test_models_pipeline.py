@@ -30,7 +30,7 @@ from treetune.sample import generate
 
 def test_a_text_becomes_sentences_with_tags_and_trees() -> None:
     examples = small_pipeline()(TEXT)
-    assert [example.sentence.words[0] for example in examples] == ["The", "The", "A"]
+    assert [example.sentence.forms[1] for example in examples] == ["The", "The", "A"]
     for example in examples:
         assert is_tree(example.gold.heads)
         assert "_" not in (*example.sentence.upos, *example.sentence.xpos)

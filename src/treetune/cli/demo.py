@@ -177,7 +177,7 @@ def _before_and_after(first: _Run, adapted: _Run, questions: Sequence[Example]) 
     example, before, after = max(found, key=lambda answer: _gain(*answer))
     return [
         "",
-        " ".join(example.sentence.words),
+        " ".join(example.sentence.forms[1:]),
         "",
         f"by the first parser ({_verdict(example, before)}):",
         draw_tree(example.sentence, before, marked=_wrong(example.gold, before)),

@@ -168,16 +168,16 @@ def _parsed(items: Sequence[Ordered], model: str, threads: int) -> list[Ordered]
 def _predicted(path: str, gold: Sequence[Ordered]) -> Iterator[Sequence[int]]:
     """Yield the orders of a file that 'treetune reorder' wrote; its sentences must be those of gold."""
     if is_json(path):
-        pairs = ((item.sentence.words, item.order.words) for item in read_orders(path, beside=False))
+        pairs = ((item.sentence.forms[1:], item.order.words) for item in read_orders(path, beside=False))
     else:
         pairs = (
-            (restore_order(example).sentence.words, kept_order(example.sentence))
+            (restore_order(example).sentence.forms[1:], kept_order(example.sentence))
             for example in read_conllu(path, partial=True)
         )
     for number, (words, order) in enumerate(pairs, start=1):
-        if number <= len(gold) and words != gold[number - 1].sentence.words:
+        if number <= len(gold) and words != gold[number - 1].sentence.forms[1:]:
             raise DataError(
-                f"sentence {number}: expected the words of gold, {' '.join(gold[number - 1].sentence.words)[:60]!r}, "
+                f"sentence {number}: expected the words of gold, {' '.join(gold[number - 1].sentence.forms[1:])[:60]!r}, "
                 f"found {' '.join(words)[:60]!r}"
             )
         yield order

@@ -28,7 +28,7 @@ def format_json(sentence: Sentence, tree: Tree) -> str:
 def format_drawing(sentence: Sentence, tree: Tree) -> str:
     """Return the text of a sentence above its tree, or its words and tags if it has no tree."""
     if not tree.roots:
-        rows = zip(sentence.words, sentence.upos[1:], sentence.xpos[1:], strict=True)
+        rows = zip(sentence.forms[1:], sentence.upos[1:], sentence.xpos[1:], strict=True)
         lines = ["  ".join(value for value in row if value != ABSENT) for row in rows]
         return "\n".join([sentence_text(sentence), "", *lines]) + "\n\n"
     return f"{sentence_text(sentence)}\n\n{draw_tree(sentence, tree)}\n\n"

@@ -139,7 +139,7 @@ def write_alignments(items: Iterable[Ordered], links: StrPath, source: StrPath, 
                     "language, found the order alone; write JSON lines instead"
                 )
             links_out.write(" ".join(f"{word - 1}-{place - 1}" for word, place in order.links) + "\n")
-            source_out.write(" ".join(item.sentence.words) + "\n")
+            source_out.write(" ".join(item.sentence.forms[1:]) + "\n")
             target_out.write(" ".join(order.target) + "\n")
     return count
 
@@ -150,7 +150,7 @@ def format_order_json(item: Ordered) -> str:
     name = _sent_id(item.sentence)
     if name is not None:
         content["id"] = name
-    content["tokens"] = list(item.sentence.words)
+    content["tokens"] = list(item.sentence.forms[1:])
     content["order"] = [word - 1 for word in item.order.words]
     if item.order.links:
         content["links"] = [[word - 1, place - 1] for word, place in item.order.links]
@@ -225,11 +225,11 @@ def _with_trees(items: Iterator[Ordered], path: StrPath, tagged: Path) -> Iterat
     number = 0
     for number, item in enumerate(items, start=1):
         example = next(examples, None)
-        if example is None or example.sentence.words != item.sentence.words:
-            found = "its end" if example is None else repr(" ".join(example.sentence.words)[:60])
+        if example is None or example.sentence.forms[1:] != item.sentence.forms[1:]:
+            found = "its end" if example is None else repr(" ".join(example.sentence.forms[1:])[:60])
             raise DataError(
                 f"expected the sentences of {display_name(path)}, which stands beside it: sentence {number} is "
-                f"{' '.join(item.sentence.words)[:60]!r}, found {found}",
+                f"{' '.join(item.sentence.forms[1:])[:60]!r}, found {found}",
                 path=str(tagged),
             )
         yield Ordered(example.sentence, item.order, example.gold)

@@ -76,11 +76,6 @@ class Sentence:
         """Return the number of words, the root not counted."""
         return len(self.forms) - 1
 
-    @property
-    def words(self) -> tuple[str, ...]:
-        """The forms without the root."""
-        return self.forms[1:]
-
     def without(self, *columns: str) -> Sentence:
         """Return a copy in which the named columns (`"upos"`, `"feats"`, …) or the `"base_tree"` are absent."""
         empty = (ROOT,) + (ABSENT,) * len(self)

@@ -20,8 +20,10 @@ def read_words(path: StrPath) -> Iterator[Sequence[str]]:
     """
     name = os.fspath(path).removesuffix(".gz").removesuffix(".zst")
     if is_iob(path):
-        yield from (tagged.sentence.words for tagged in read_iob(path, tags=False))
+        yield from (tagged.sentence.forms[1:] for tagged in read_iob(path, tags=False))
     elif name.endswith(_TABLES):
-        yield from (example.sentence.words for example in read_trees(path, file_format=format_of(path), trees=False))
+        yield from (
+            example.sentence.forms[1:] for example in read_trees(path, file_format=format_of(path), trees=False)
+        )
     else:
         yield from (words for line in read_lines(path) if (words := line.split()))

@@ -99,7 +99,7 @@ def is_punctuation(form: str, upos: str = ABSENT) -> bool:
 
 def punctuation(sentence: Sentence) -> frozenset[int]:
     """Return the positions of the punctuation, for the `ignore` of `attachment_counts`."""
-    columns = zip(sentence.words, sentence.upos[1:], strict=True)
+    columns = zip(sentence.forms[1:], sentence.upos[1:], strict=True)
     return frozenset(i for i, (form, upos) in enumerate(columns, start=1) if is_punctuation(form, upos))
 
 

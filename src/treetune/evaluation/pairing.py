@@ -69,7 +69,7 @@ def _check_words(number: int, gold: Sentence, predicted: Sentence) -> None:
     if gold.forms == predicted.forms:
         return
     place = name_sentence(number, gold)
-    for word, (expected, found) in enumerate(zip(gold.words, predicted.words, strict=False), start=1):
+    for word, (expected, found) in enumerate(zip(gold.forms[1:], predicted.forms[1:], strict=False), start=1):
         if expected != found:
             raise DataError(
                 f"{place}: expected {expected!r} as word {word}, as in gold, found {found!r}; "

@@ -161,7 +161,7 @@ def evaluate_tags(
                 f"{name_sentence(number, item.sentence)}: expected tags of {len(item.sentence)} words, "
                 f"found {len(item.gold)} in gold and {len(tags)} predicted"
             )
-        known = [is_known is None or is_known(form) for form in item.sentence.words]
+        known = [is_known is None or is_known(form) for form in item.sentence.forms[1:]]
         per_sentence.append(_count(item.gold, tags, known, len(columns)))
         pairs = zip(item.gold.values[1:], tags.values[1:], strict=True)
         outcomes.extend(value == found for value, found in pairs if all(value.split(" ")))

@@ -70,7 +70,7 @@ def order_line(sentence: Sentence, order: Sequence[int]) -> str:
     name = comment_value(sentence, "sent_id")
     if name is not None:
         content["id"] = name
-    content |= {"tokens": list(sentence.words), "order": [word - 1 for word in order]}
+    content |= {"tokens": list(sentence.forms[1:]), "order": [word - 1 for word in order]}
     return json.dumps(content, ensure_ascii=False) + "\n"
 
 
