@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
-from treetune.corpus.orders import comment_value, with_comment
-from treetune.corpus.sentence import ABSENT, Example, Sentence, Tree
+from treetune.corpus.sentence import ABSENT, Sentence, Tree, comment_value, with_comment
 from treetune.errors import DataError
 from treetune.reorder.apply import inverse, permuted
 
@@ -20,15 +18,15 @@ _TEXT = "text"
 _SOURCE_TEXT = "source_text"
 
 
-def keep_order(sentence: Sentence, tree: Tree, order: Sequence[int]) -> Example:
-    """Return the sentence in its new order, with what is needed to undo it in MISC and comments."""
+def keep_order(sentence: Sentence, tree: Tree, order: Sequence[int]) -> tuple[Sentence, Tree]:
+    """Return sentence and tree in the new order, with what is needed to undo it in MISC and comments."""
     moved, moved_tree = permuted(sentence, tree, order)
     misc = (sentence.misc[0], *(_with(old, word) for old, word in zip(moved.misc[1:], order, strict=True)))
     comments = tuple(_renamed(comment, _TEXT, _SOURCE_TEXT) for comment in sentence.comments)
     moved = replace(moved, misc=misc, comments=comments)
     if sentence.multiword:
         moved = with_comment(moved, TOKENS, json.dumps(sentence.multiword, ensure_ascii=False))
-    return Example(moved, moved_tree)
+    return moved, moved_tree
 
 
 def kept_order(sentence: Sentence) -> tuple[int, ...]:
@@ -51,27 +49,16 @@ def kept_order(sentence: Sentence) -> tuple[int, ...]:
     return tuple(order)
 
 
-def restore_order(example: Example) -> Example:
-    """Return a reordered sentence as it was before, its tree and everything else included."""
-    order = kept_order(example.sentence)
-    sentence, tree = permuted(example.sentence, example.gold, inverse(order))
+def restore_order(sentence: Sentence, tree: Tree) -> tuple[Sentence, Tree]:
+    """Return a reordered sentence and its tree as they were before, everything else included."""
+    sentence, tree = permuted(sentence, tree, inverse(kept_order(sentence)))
     tokens = comment_value(sentence, TOKENS)
     multiword = () if tokens is None else tuple((int(first), str(line)) for first, line in json.loads(tokens))
     comments = tuple(
         _renamed(comment, _SOURCE_TEXT, _TEXT) for comment in sentence.comments if not _is(comment, TOKENS)
     )
     misc = (sentence.misc[0], *map(_without, sentence.misc[1:]))
-    return Example(replace(sentence, misc=misc, comments=comments, multiword=multiword), tree)
-
-
-def order_line(sentence: Sentence, order: Sequence[int]) -> str:
-    """Return the permutation as one JSON line, counted from 0: the old words, and their old places in new order."""
-    content: dict[str, Any] = {}
-    name = comment_value(sentence, "sent_id")
-    if name is not None:
-        content["id"] = name
-    content |= {"tokens": list(sentence.forms[1:]), "order": [word - 1 for word in order]}
-    return json.dumps(content, ensure_ascii=False) + "\n"
+    return replace(sentence, misc=misc, comments=comments, multiword=multiword), tree
 
 
 def _with(misc: str, word: int) -> str:
