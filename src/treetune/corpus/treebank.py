@@ -34,7 +34,7 @@ def read_trees(
     """
     found = treebank_format(path, file_format, role="reader")
     if trees and "trees" not in found.holds:
-        raise DataError(f"expected a treebank, found {found.title}, which has no trees", path=display_name(path))
+        raise DataError(f"expected trees, and {found.title} has none; give a treebank", path=display_name(path))
     return found.read(path, strict=strict, partial=partial, trees=trees, report=report)
 
 
