@@ -16,7 +16,7 @@ from treetune.corpus.treebank import is_iob, read_tagged, read_trees
 from treetune.corpus.words import read_words
 from treetune.errors import ConfigError, DataError
 from treetune.evaluation.alignment import TextScores, evaluate_text
-from treetune.evaluation.base import AnyScores
+from treetune.evaluation.base import ComparableScores
 from treetune.evaluation.comparison import compare
 from treetune.evaluation.entities import EntityScores, evaluate_entities
 from treetune.evaluation.pairing import pair_sentences
@@ -29,8 +29,7 @@ from treetune.evaluation.report import (
     format_text_scores,
     format_types,
 )
-from treetune.evaluation.scores import Scores
-from treetune.evaluation.scores import evaluate as score
+from treetune.evaluation.scores import Scores, evaluate_trees
 from treetune.evaluation.tag_tables import TagTable, tag_table
 from treetune.evaluation.tagging import TagScores, evaluate_tags, metric_name
 
@@ -109,7 +108,7 @@ def evaluate(
 class Side:
     """One kind of scores of one system or two; `more` are further tables of a system, as text and as JSON."""
 
-    systems: Sequence[AnyScores]
+    systems: Sequence[ComparableScores]
     more: Callable[[int], list[str]]
     as_json: Callable[[int], dict[str, Any]]
     key: str | None = None
@@ -192,7 +191,7 @@ def _trees(
     scored: list[Scores] = []
     for system, path in zip(systems, paths, strict=True):
         try:
-            scored.append(score(gold, system, **options))
+            scored.append(evaluate_trees(gold, system, **options))
         except DataError as error:
             raise DataError(error.problem, path=display_name(path)) from error
 

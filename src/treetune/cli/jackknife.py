@@ -16,7 +16,7 @@ from treetune.config.stacking import FOLDS
 from treetune.corpus.files import STANDARD_STREAM, check_kept, open_output
 from treetune.corpus.sentence import Example
 from treetune.corpus.treebank import WRITERS, format_of
-from treetune.evaluation.scores import evaluate as score
+from treetune.evaluation.scores import evaluate_trees as score
 
 
 def jackknife(

@@ -124,7 +124,7 @@ class Scores:
         }
 
 
-def evaluate(
+def evaluate_trees(
     gold: Iterable[Example],
     predicted: Iterable[Tree | Example],
     *,
