@@ -65,7 +65,7 @@ def test_labels_may_be_missing_here_and_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("base_tree", "problem"),
+    ("base", "problem"),
     [
         (
             DOGS + block(word(1, "dogs", 2), word(2, "meow", 0)),

@@ -13,6 +13,7 @@ from reorder_samples import JOHN, UD_LIVING
 
 from strategies import sentences, trees
 from treetune.corpus.conllu import format_conllu
+from treetune.corpus.document import ParsedSentence
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import DataError
 from treetune.reorder import Reorderer, load_rules
@@ -36,7 +37,7 @@ def test_a_kept_order_is_undone_to_the_byte(drawn: tuple[Sentence, Tree, list[in
     assert kept.sentence.forms[1:] == tuple(sentence.forms[word] for word in order)
     assert kept_order(kept.sentence) == tuple(order)
     restored = restore_order(kept)
-    assert format_conllu(restored.sentence, restored.gold) == format_conllu(sentence, tree)
+    assert restored.to_conllu() == format_conllu(sentence, tree)
 
 
 def test_the_old_text_and_tokens_are_kept_in_comments() -> None:
@@ -69,9 +70,9 @@ def test_a_sentence_that_was_not_reordered_cannot_be_undone(misc: list[str], mes
 
 def test_a_sentence_can_be_reordered_twice() -> None:
     once = keep_order(*JOHN, (2, 1, 3, 4, 6, 5))
-    twice = keep_order(once.sentence, once.gold, (6, 5, 4, 3, 2, 1))
+    twice = keep_order(once.sentence, once.tree, (6, 5, 4, 3, 2, 1))
     assert restore_order(twice) == once
-    assert restore_order(restore_order(twice)) == Example(*JOHN)
+    assert restore_order(restore_order(twice)) == ParsedSentence(*JOHN)
 
 
 def test_the_permutation_as_a_line() -> None:

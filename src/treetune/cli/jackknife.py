@@ -13,8 +13,8 @@ from treetune.cli.training_progress import follow_folds, scores_line
 from treetune.config.files import read_data
 from treetune.config.keys import EPOCHS, SEED
 from treetune.config.stacking import FOLDS
+from treetune.corpus.document import ParsedSentence
 from treetune.corpus.files import STANDARD_STREAM, check_kept, open_output
-from treetune.corpus.sentence import Example
 from treetune.corpus.treebank import WRITERS, format_of
 from treetune.evaluation.scores import evaluate_trees as score
 
@@ -77,5 +77,5 @@ def jackknife(
             )
         except KeyboardInterrupt:
             raise Interrupted("nothing was written") from None
-        write((Example(example.sentence, tree) for example, tree in zip(examples, trees, strict=True)), out)
+        write((ParsedSentence(example.sentence, tree) for example, tree in zip(examples, trees, strict=True)), out)
     note(f"jackknifed  {scores_line(score(examples, trees))}", quiet=quiet)

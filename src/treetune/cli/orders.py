@@ -74,7 +74,7 @@ def learn(
     with open_output(output) as out:
         out.write(format_rules(rules))
     before = _scores(items, (range(1, len(item.sentence) + 1) for item in items))
-    after = _scores(items, (Reorderer(rules).order(item.sentence, item.gold) for item in items))
+    after = _scores(items, (Reorderer(rules).order(item.sentence, item.tree) for item in items))
     note(
         f"learned {len(rules.rules)} rules from {len(items):,} sentences; reorder-score on them "
         f"{shown('reorder', before['reorder'])} -> {shown('reorder', after['reorder'])}",
@@ -159,9 +159,9 @@ def _read(path: str) -> list[Ordered]:
 def _parsed(items: Sequence[Ordered], model: str, threads: int) -> list[Ordered]:
     pipeline = load_pipeline(model, model, None)
     assert pipeline is not None
-    parsed = pipeline.parse((item.sentence for item in items), threads=threads, keep_tags=True)
+    found = pipeline.parse((item.sentence for item in items), threads=threads, keep_tags=True)
     return [
-        replace(item, sentence=example.sentence, gold=example.gold) for item, example in zip(items, parsed, strict=True)
+        replace(item, sentence=parsed.sentence, tree=parsed.tree) for item, parsed in zip(items, found, strict=True)
     ]
 
 
@@ -177,8 +177,8 @@ def _predicted(path: str, gold: Sequence[Ordered]) -> Iterator[Sequence[int]]:
     for number, (words, order) in enumerate(pairs, start=1):
         if number <= len(gold) and words != gold[number - 1].sentence.forms[1:]:
             raise DataError(
-                f"sentence {number}: expected the words of gold, {' '.join(gold[number - 1].sentence.forms[1:])[:60]!r}, "
-                f"found {' '.join(words)[:60]!r}"
+                f"sentence {number}: expected the words of gold, "
+                f"{' '.join(gold[number - 1].sentence.forms[1:])[:60]!r}, found {' '.join(words)[:60]!r}"
             )
         yield order
 

@@ -16,6 +16,7 @@ from treetune.cli.outputs import FORMATTERS
 from treetune.config.recipe import check_kind
 from treetune.config.source import FLAGS
 from treetune.config.stacking import check_strict
+from treetune.corpus.document import ParsedSentence
 from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, check_kept, display_name
 from treetune.corpus.sentence import Example, Sentence, Tree, name_sentence
@@ -126,7 +127,7 @@ def parse(
     text_of = FORMATTERS[writes]
     writing.write(
         examples,
-        lambda chunk: (text_of(one.sentence, one.gold) for one in job.parse(chunk, done=writing.sentences)),
+        lambda chunk: (text_of(one.sentence, one.tree) for one in job.parse(chunk, done=writing.sentences)),
     )
     writing.report(report, "parsed")
 
@@ -156,7 +157,7 @@ class _Job:
     constrained: bool
     keep_tags: bool
 
-    def parse(self, chunk: Sequence[Example], *, done: int) -> Iterator[Example]:
+    def parse(self, chunk: Sequence[Example], *, done: int) -> Iterator[ParsedSentence]:
         """Return the parsed sentences of a chunk, each as often as it has candidates to write.
 
         `done` sentences went before: errors name the sentence by its number.
@@ -166,19 +167,19 @@ class _Job:
         except DataError as error:
             raise self._placed(chunk, error, done) from error
 
-    def _parse(self, chunk: Sequence[Example]) -> Iterator[Example]:
+    def _parse(self, chunk: Sequence[Example]) -> Iterator[ParsedSentence]:
         given_sentences = [example.sentence for example in chunk]
         sentences = self.pipeline.tag(given_sentences, threads=self.threads, keep_tags=self.keep_tags)
         parser = self.pipeline.parser
         if parser is None:
-            return (Example(sentence, Tree.unknown(len(sentence))) for sentence in sentences)
+            return (ParsedSentence(sentence, Tree.unknown(len(sentence))) for sentence in sentences)
         constraints = [example.gold for example in chunk] if self.constrained else None
         if self.k_best is None:
             trees = parser.predict_batch(sentences, threads=self.threads, constraints=constraints)
-            return map(Example, sentences, trees)
+            return map(ParsedSentence, sentences, trees)
         lists = parser.k_best_batch(sentences, self.k_best, threads=self.threads, constraints=constraints)
         return (
-            Example(_ranked(sentence, rank, candidate.score), candidate.output)
+            ParsedSentence(_ranked(sentence, rank, candidate.score), candidate.output, score=candidate.score)
             for sentence, candidates in zip(sentences, lists, strict=True)
             for rank, candidate in enumerate(candidates, start=1)
         )

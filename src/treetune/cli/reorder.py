@@ -12,10 +12,11 @@ import typer
 from treetune.cli.chunks import Writing
 from treetune.cli.console import note
 from treetune.cli.sentences import KINDS, load_pipeline, read_sentences
-from treetune.corpus.conllu import format_conllu, read_conllu
+from treetune.corpus.conllu import read_conllu
+from treetune.corpus.document import ParsedSentence
 from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, check_kept, display_name, open_output
-from treetune.corpus.sentence import ABSENT, Example, Sentence, Tree, name_sentence
+from treetune.corpus.sentence import ABSENT, Example, Sentence, Tree, name_sentence, tree_of
 from treetune.errors import ConfigError, DataError, unknown_name
 from treetune.models.pipeline import Pipeline
 from treetune.reorder import Reorderer, load_rules
@@ -31,7 +32,7 @@ def _as_tokens(sentence: Sentence, tree: Tree, order: Sequence[int]) -> str:
 
 def _as_conllu(sentence: Sentence, tree: Tree, order: Sequence[int]) -> str:
     kept = keep_order(sentence, tree, order)
-    return format_conllu(kept.sentence, kept.gold)
+    return kept.to_conllu()
 
 
 def _as_lines(sentence: Sentence, tree: Tree, order: Sequence[int]) -> str:
@@ -116,21 +117,21 @@ class _Job:
 
     def reorder(self, chunk: Sequence[Example], *, done: int = 0) -> Iterator[tuple[Sentence, Tree, tuple[int, ...]]]:
         """Yield each sentence with its tree and its new order; `done` sentences went before."""
-        parsed = chunk
+        parsed: Sequence[Example | ParsedSentence] = chunk
         if self.pipeline is not None:
             sentences = [example.sentence for example in chunk]
             parsed = list(self.pipeline.parse(sentences, threads=self.threads, keep_tags=True))
         self._check_tags(parsed)
         for number, example in enumerate(parsed, start=done + 1):
             try:
-                order = self.reorderer.order(example.sentence, example.gold)
+                order = self.reorderer.order(example.sentence, tree_of(example))
             except DataError as error:
                 place = name_sentence(number, example.sentence)
                 raise DataError(f"{place}: {error}", path=display_name(self.source)) from None
             self.moved += any(after < before for before, after in pairwise(order))
-            yield example.sentence, example.gold, order
+            yield example.sentence, tree_of(example), order
 
-    def _check_tags(self, chunk: Sequence[Example]) -> None:
+    def _check_tags(self, chunk: Sequence[Example | ParsedSentence]) -> None:
         rules = self.reorderer.rules
         if all(rule.heads == ("*",) for rule in rules.rules):
             return
@@ -164,7 +165,7 @@ def _restore(source: str, output: str, *, unused: dict[str, object]) -> None:
             except DataError as error:
                 place = name_sentence(number, example.sentence)
                 raise DataError(f"{place}: {error.problem}", path=display_name(source)) from None
-            out.write(format_conllu(restored.sentence, restored.gold))
+            out.write(restored.to_conllu())
 
 
 def _written_as(name: str | None, output: str) -> str:

@@ -7,7 +7,7 @@ goes, and every sentence is followed by exactly one empty line. `docs/file-forma
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from treetune.corpus.blocks import Source
 from treetune.corpus.faults import SkipReport
@@ -16,6 +16,9 @@ from treetune.corpus.layout import CONLLU, Mode
 from treetune.corpus.rows import format_table, write_table
 from treetune.corpus.sentence import Enhanced, Example, Sentence, Tree
 from treetune.corpus.table import read_table
+
+if TYPE_CHECKING:
+    from treetune.corpus.document import ParsedSentence
 
 
 def read_conllu(
@@ -46,8 +49,8 @@ def format_conllu(sentence: Sentence, tree: Tree, enhanced: Enhanced | None = No
     return format_table(sentence, tree, CONLLU, enhanced=enhanced)
 
 
-def write_conllu(examples: Iterable[Example], target: StrPath | TextIO) -> int:
-    """Write examples to a path (complete or not at all; ``-`` is standard output) or a text stream.
+def write_conllu(examples: Iterable[Example | ParsedSentence], target: StrPath | TextIO) -> int:
+    """Write examples or parsed sentences to a path (complete or not at all; ``-`` is standard output) or a text stream.
 
     Returns the number of sentences.
     """

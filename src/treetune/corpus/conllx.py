@@ -6,7 +6,7 @@ CPOSTAG is `upos` and POSTAG is `xpos`. PHEAD and PDEPREL are not kept: they are
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from treetune.corpus.blocks import Source
 from treetune.corpus.faults import SkipReport
@@ -15,6 +15,9 @@ from treetune.corpus.layout import CONLLX, Mode
 from treetune.corpus.rows import format_table, write_table
 from treetune.corpus.sentence import Enhanced, Example, Sentence, Tree
 from treetune.corpus.table import read_table
+
+if TYPE_CHECKING:
+    from treetune.corpus.document import ParsedSentence
 
 
 def read_conllx(
@@ -34,6 +37,6 @@ def format_conllx(sentence: Sentence, tree: Tree, enhanced: Enhanced | None = No
     return format_table(sentence, tree, CONLLX)
 
 
-def write_conllx(examples: Iterable[Example], target: StrPath | TextIO) -> int:
-    """Write examples to a path or a text stream and return their number."""
+def write_conllx(examples: Iterable[Example | ParsedSentence], target: StrPath | TextIO) -> int:
+    """Write examples or parsed sentences to a path or a text stream and return their number."""
     return write_table(examples, target, format_conllx)

@@ -15,7 +15,7 @@ from typing import Any, TextIO
 
 from treetune.corpus.conllu import format_conllu, read_conllu
 from treetune.corpus.files import STANDARD_STREAM, StrPath, display_name, open_output, read_lines
-from treetune.corpus.sentence import Example, Sentence, Tree, name_sentence
+from treetune.corpus.sentence import Example, Sentence, Tree, comment_value, name_sentence
 from treetune.errors import DataError
 
 COMMENT = "order"
@@ -62,7 +62,7 @@ class Ordered:
 
     sentence: Sentence
     order: WordOrder
-    gold: Tree
+    tree: Tree
 
 
 def read_orders(path: StrPath, *, beside: bool = True) -> Iterator[Ordered]:
@@ -157,15 +157,6 @@ def format_order_json(item: Ordered) -> str:
     if item.order.target:
         content["target_tokens"] = list(item.order.target)
     return json.dumps(content, ensure_ascii=False) + "\n"
-
-
-def comment_value(sentence: Sentence, key: str) -> str | None:
-    """Return the value of a comment ``# key = value``, or None if there is none."""
-    for comment in sentence.comments:
-        name, equals, value = comment.lstrip("# ").partition("=")
-        if equals and name.strip() == key:
-            return value.strip()
-    return None
 
 
 def with_comment(sentence: Sentence, key: str, value: str) -> Sentence:
@@ -271,7 +262,7 @@ def _format_comments(item: Ordered) -> str:
     if item.order.links:
         text = " ".join(f"{word}-{place}" for word, place in item.order.links)
         sentence = with_comment(sentence, LINKS_COMMENT, text)
-    return format_conllu(sentence, item.gold)
+    return format_conllu(sentence, item.tree)
 
 
 def _parse_links(text: str, size: int, target_size: int) -> Iterator[tuple[int, int]]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from treetune.corpus.files import StrPath, open_output
 from treetune.corpus.layout import SPACED, WIDTH, Layout, numbers
-from treetune.corpus.sentence import ABSENT, UNKNOWN_HEAD, Enhanced, Example, Sentence, Tree
+from treetune.corpus.sentence import ABSENT, UNKNOWN_HEAD, Enhanced, Example, Sentence, Tree, tree_of
 from treetune.errors import DataError
+
+if TYPE_CHECKING:
+    from treetune.corpus.document import ParsedSentence
 
 Columns = tuple[Sequence[str], ...]
 
@@ -74,22 +77,25 @@ def _rows(columns: Columns, layout: Layout) -> list[str]:
 
 
 def write_table(
-    examples: Iterable[Example],
+    examples: Iterable[Example | ParsedSentence],
     target: StrPath | TextIO,
     form: Callable[[Sentence, Tree, Enhanced | None], str],
 ) -> int:
-    """Write examples to a path or an open text stream as they come, and return their number."""
+    """Write examples or parsed sentences to a path or a text stream as they come, and return their number."""
     if isinstance(target, str | os.PathLike):
         with open_output(target) as stream:
             return _write(examples, stream, form)
     return _write(examples, target, form)
 
 
-def _write(examples: Iterable[Example], stream: TextIO, form: Callable[[Sentence, Tree, Enhanced | None], str]) -> int:
+def _write(
+    examples: Iterable[Example | ParsedSentence], stream: TextIO, form: Callable[[Sentence, Tree, Enhanced | None], str]
+) -> int:
     count = 0
     for example in examples:
         try:
-            stream.write(form(example.sentence, example.gold, example.enhanced))
+            enhanced = example.enhanced if isinstance(example, Example) else None
+            stream.write(form(example.sentence, tree_of(example), enhanced))
         except UnicodeEncodeError as error:
             raise DataError(
                 f"sentence {count + 1} cannot be written as UTF-8: it has the lone surrogate "

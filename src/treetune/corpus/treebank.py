@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from treetune.corpus.conllu import read_conllu, write_conllu
 from treetune.corpus.conllx import read_conllx, write_conllx
@@ -16,6 +17,9 @@ from treetune.corpus.iob import read_iob
 from treetune.corpus.sentence import Example
 from treetune.corpus.tags import TAG_COLUMNS, Tagged, check_columns, hide_columns, tags_of
 from treetune.errors import ConfigError, DataError, unknown_name
+
+if TYPE_CHECKING:
+    from treetune.corpus.document import ParsedSentence
 
 READERS = {"conllu": read_conllu, "conllx": read_conllx}
 IOB = "iob2"
@@ -89,7 +93,7 @@ def read_trees(
     return READERS[name](path, strict=strict, partial=partial, trees=trees, report=report)
 
 
-def write_trees(examples: Iterable[Example], path: StrPath, *, file_format: str | None = None) -> int:
+def write_trees(examples: Iterable[Example | ParsedSentence], path: StrPath, *, file_format: str | None = None) -> int:
     """Write a treebank file, in the format of its suffix unless one is named, and return its size."""
     name = format_of(path) if file_format is None else file_format
     if name not in WRITERS:

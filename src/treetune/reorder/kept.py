@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from treetune.corpus.orders import comment_value, with_comment
-from treetune.corpus.sentence import ABSENT, Example, Sentence, Tree
+from treetune.corpus.document import ParsedSentence
+from treetune.corpus.orders import with_comment
+from treetune.corpus.sentence import ABSENT, Example, Sentence, Tree, comment_value, tree_of
 from treetune.errors import DataError
 from treetune.reorder.apply import inverse, permuted
 
@@ -20,7 +21,7 @@ _TEXT = "text"
 _SOURCE_TEXT = "source_text"
 
 
-def keep_order(sentence: Sentence, tree: Tree, order: Sequence[int]) -> Example:
+def keep_order(sentence: Sentence, tree: Tree, order: Sequence[int]) -> ParsedSentence:
     """Return the sentence in its new order, with what is needed to undo it in MISC and comments."""
     moved, moved_tree = permuted(sentence, tree, order)
     misc = (sentence.misc[0], *(_with(old, word) for old, word in zip(moved.misc[1:], order, strict=True)))
@@ -28,7 +29,7 @@ def keep_order(sentence: Sentence, tree: Tree, order: Sequence[int]) -> Example:
     moved = replace(moved, misc=misc, comments=comments)
     if sentence.multiword:
         moved = with_comment(moved, TOKENS, json.dumps(sentence.multiword, ensure_ascii=False))
-    return Example(moved, moved_tree)
+    return ParsedSentence(moved, moved_tree)
 
 
 def kept_order(sentence: Sentence) -> tuple[int, ...]:
@@ -51,17 +52,17 @@ def kept_order(sentence: Sentence) -> tuple[int, ...]:
     return tuple(order)
 
 
-def restore_order(example: Example) -> Example:
+def restore_order(example: Example | ParsedSentence) -> ParsedSentence:
     """Return a reordered sentence as it was before, its tree and everything else included."""
     order = kept_order(example.sentence)
-    sentence, tree = permuted(example.sentence, example.gold, inverse(order))
+    sentence, tree = permuted(example.sentence, tree_of(example), inverse(order))
     tokens = comment_value(sentence, TOKENS)
     multiword = () if tokens is None else tuple((int(first), str(line)) for first, line in json.loads(tokens))
     comments = tuple(
         _renamed(comment, _SOURCE_TEXT, _TEXT) for comment in sentence.comments if not _is(comment, TOKENS)
     )
     misc = (sentence.misc[0], *map(_without, sentence.misc[1:]))
-    return Example(replace(sentence, misc=misc, comments=comments, multiword=multiword), tree)
+    return ParsedSentence(replace(sentence, misc=misc, comments=comments, multiword=multiword), tree)
 
 
 def order_line(sentence: Sentence, order: Sequence[int]) -> str:
