@@ -19,7 +19,7 @@ import treetune
 from tagging import COLUMNS, clusters_of, raw_questions, read, train_tagger
 from tasks import Counts, Expectation, Setting, TaskExperiment, TaskRow, main
 from treetune import Example, Sentence, Tagger, TransitionParser
-from treetune.evaluation import Metric, evaluate
+from treetune.evaluation import Metric, evaluate_trees
 from treetune.learning.jackknife import jackknife_tags
 
 TAGS, CLUSTERS, NEITHER = "predicted tags", "clusters instead of tags", "neither"
@@ -101,7 +101,7 @@ def row(kind: str, *, uptrained: bool) -> Callable[[Setting], Mapping[str, Seque
 
 def counts(parser: TransitionParser, examples: Sequence[Example]) -> list[Counts]:
     """Return the counts of each sentence."""
-    scores = evaluate(examples, parser.predict_batch([example.sentence for example in examples]))
+    scores = evaluate_trees(examples, parser.predict_batch([example.sentence for example in examples]))
     return [(one.words, one.right_heads, one.right_arcs) for one in scores.per_sentence]
 
 

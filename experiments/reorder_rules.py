@@ -51,7 +51,7 @@ def rules_of(language: str, train: Sequence[Ordered]) -> dict[str, RuleSet]:
 def scored(rules: RuleSet, items: Sequence[Ordered]) -> OrderScores:
     """Score what a rule set makes of sentences and their trees."""
     reorderer = Reorderer(rules)
-    orders = (reorderer.order(item.sentence, item.gold) for item in items)
+    orders = (reorderer.order(item.sentence, item.tree) for item in items)
     return evaluate_orders((item.order for item in items), orders)
 
 
@@ -103,7 +103,7 @@ def parser_of(data: Path, limit: int | None) -> treetune.TransitionParser:
 def parsed(parser: treetune.TransitionParser, items: Sequence[Ordered]) -> list[Ordered]:
     """Return sentences with the trees that a parser gives them."""
     trees = parser.predict_batch([item.sentence for item in items])
-    return [replace(item, gold=tree) for item, tree in zip(items, trees, strict=True)]
+    return [replace(item, tree=tree) for item, tree in zip(items, trees, strict=True)]
 
 
 def parts(data: Path, language: str, part: str, limit: int | None) -> list[Ordered]:

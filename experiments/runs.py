@@ -22,7 +22,7 @@ from recipes import Recipe, Training, WarmStart, loss_of
 from treetune import Example
 from treetune.corpus.orders import WordOrder
 from treetune.corpus.projectivity import is_projective
-from treetune.evaluation import evaluate
+from treetune.evaluation import evaluate_trees
 from treetune.learning.trainer import USUAL_START
 from treetune.models.base import Parser
 
@@ -134,9 +134,9 @@ def score(parser: Parser, gold: Sequence[Example]) -> Record:
     start = time.process_time()
     trees = parser.predict_batch(sentences)
     seconds = time.process_time() - start
-    scores = evaluate(gold, trees)
+    scores = evaluate_trees(gold, trees)
     crossing = [pair for pair in zip(gold, trees, strict=True) if not is_projective(pair[0].gold.heads)]
-    on_crossing = evaluate([example for example, _ in crossing], [tree for _, tree in crossing])
+    on_crossing = evaluate_trees([example for example, _ in crossing], [tree for _, tree in crossing])
     return {
         **{metric: percent(scores[metric]) for metric in outcomes.METRICS},
         "crossing_sentences": len(crossing),

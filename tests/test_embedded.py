@@ -45,8 +45,8 @@ def test_english_goes_from_text_to_trees(english: Pipeline) -> None:
     assert [len(example.sentence) for example in examples] == [6, 5, 7, 2]
     assert examples[1].sentence.forms[1:] == ("Fruit", "flies", "do", "n't", ".")
     assert examples[0].sentence.upos[1:] == ("PRON", "VERB", "PRON", "DET", "NOUN", "PUNCT")
-    assert examples[0].gold.heads[1:] == (2, 0, 2, 5, 2, 2)
-    assert all(is_tree(example.gold.heads) for example in examples)
+    assert examples[0].tree.heads[1:] == (2, 0, 2, 5, 2, 2)
+    assert all(is_tree(example.tree.heads) for example in examples)
 
 
 def test_threads_change_nothing(english: Pipeline) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from config_samples import Oracle, lab
 from treetune.corpus.sentence import Example
-from treetune.evaluation import evaluate, mcnemar
+from treetune.evaluation import evaluate_trees, mcnemar
 from treetune.sample import generate
 
 GOLD = generate(60, seed=3)
@@ -54,8 +54,8 @@ def test_spread_of_several_values_of_one_and_of_none() -> None:
 
 def test_comparing_tests_heads_seed_by_seed_and_pooled(results: Make) -> None:
     found = results({"a": {0: 0.7, 1: 0.8}, "b": {0: 0.8, 1: 0.8}}).compare("b", "a", TEST)
-    right = {skill_seed: evaluate(GOLD, trees(*skill_seed)).right("UAS") for skill_seed in ((0.7, 0), (0.8, 1))}
-    better = {seed: evaluate(GOLD, trees(0.8, seed)).right("UAS") for seed in (0, 1)}
+    right = {skill_seed: evaluate_trees(GOLD, trees(*skill_seed)).right("UAS") for skill_seed in ((0.7, 0), (0.8, 1))}
+    better = {seed: evaluate_trees(GOLD, trees(0.8, seed)).right("UAS") for seed in (0, 1)}
     expected = [mcnemar(right[0.7, 0], better[0]), mcnemar(right[0.8, 1], better[1])]
     by_seed = found["mcnemar_heads"]["by_seed"]
     assert [one["p_value"] for one in by_seed] == [one.p_value for one in expected]

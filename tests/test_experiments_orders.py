@@ -34,7 +34,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 Ordered(one.sentence, WordOrder(reorderer.order(one.sentence, one.gold)), one.gold)
                 for one in generate(25, seed=seed)
             ]
-            items[3] = Ordered(items[3].sentence, WordOrder((1,)), items[3].gold)
+            items[3] = Ordered(items[3].sentence, WordOrder((1,)), items[3].tree)
             write_orders(items, folder / "reorder" / f"en-{language}-{part}.jsonl")
             write_conllu(generate(25, seed=seed), folder / "reorder" / f"en-{language}-{part}.conllu")
     return folder

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from config_samples import Oracle, lab, small_data_fixture
 from strategies import trees
 from treetune.corpus.sentence import Example, Sentence, Tree
-from treetune.evaluation import compare, evaluate
+from treetune.evaluation import compare, evaluate_trees
 
 __all__ = ["small_data_fixture"]
 
@@ -337,7 +337,7 @@ def test_packed_scores_come_back_as_far_as_comparing_needs(
 ) -> None:
     outcomes = lab.outcomes
     gold, *answers = corpora
-    direct = [evaluate(gold, answer) for answer in answers]
+    direct = [evaluate_trees(gold, answer) for answer in answers]
     back = [outcomes.unpack(json.loads(json.dumps(outcomes.pack(scores))), gold) for scores in direct]
     for one, other in zip(direct, back, strict=True):
         for metric in outcomes.METRICS:

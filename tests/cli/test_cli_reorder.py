@@ -164,7 +164,7 @@ def test_raw_text_is_split_tagged_and_parsed(tmp_path: Path, monkeypatch: pytest
     pipeline = small_pipeline()
     reorderer = Reorderer(load_rules("ja"))
     expected = "".join(
-        " ".join(example.sentence.forms[word] for word in reorderer.order(example.sentence, example.gold)) + "\n"
+        " ".join(example.sentence.forms[word] for word in reorderer.order(example.sentence, example.tree)) + "\n"
         for example in pipeline(TEXT)
     )
     assert expected.count("\n") == 3

@@ -44,7 +44,7 @@ def _embedded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def expected(**options: bool) -> str:
     examples = small_pipeline().parse_text(TEXT, **options)
-    return "".join(format_conllu(example.sentence, example.gold) for example in examples)
+    return "".join(format_conllu(example.sentence, example.tree) for example in examples)
 
 
 def test_text_by_every_way_gives_the_same_trees(model: Path, text: Path, tmp_path: Path) -> None:
@@ -101,8 +101,8 @@ def test_json_has_a_sentence_a_line(model: Path, text: Path) -> None:
         "id": 2,
         "text": "dog",
         "upos": example.sentence.upos[2],
-        "head": example.gold.heads[2],
-        "deprel": example.gold.labels[2],
+        "head": example.tree.heads[2],
+        "deprel": example.tree.labels[2],
         "start_char": 4,
         "end_char": 7,
     }
@@ -339,7 +339,7 @@ def test_the_parser_of_a_pipeline_goes_on_and_stays_in_it(
     gold = [example.gold.heads.index(0) for example in read_conllu(questions, partial=True)]
 
     def right(pipeline: Pipeline) -> int:
-        roots = [example.gold.heads.index(0) for example in pipeline.parse(sentences)]
+        roots = [example.tree.heads.index(0) for example in pipeline.parse(sentences)]
         return sum(root == place for root, place in zip(roots, gold, strict=True))
 
     assert right(new) > right(old)

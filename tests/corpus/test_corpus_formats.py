@@ -92,7 +92,9 @@ def read_upper(source: Path, **options: object) -> Iterator[Example]:
 
 
 def test_a_new_format_is_one_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = Format("slashes", "words between slashes", frozenset({"tokens"}), (".slash",), reader=f"{__name__}:read_upper")
+    entry = Format(
+        "slashes", "words between slashes", frozenset({"tokens"}), (".slash",), reader=f"{__name__}:read_upper"
+    )
     monkeypatch.setitem(formats.FORMATS, "slashes", entry)
     (tmp_path / "a.slash").write_text("dogs/bark")
     assert list(read_words(tmp_path / "a.slash")) == [("Dogs", "Bark")]

@@ -13,7 +13,7 @@ from treetune.corpus.projectivity import is_projective
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ConfigError, DataError
 from treetune.evaluation.scorers import Scorer
-from treetune.evaluation.scores import evaluate
+from treetune.evaluation.scores import evaluate_trees
 from treetune.learning import trainer
 from treetune.learning.progress import Progress
 from treetune.learning.trainer import train
@@ -35,7 +35,7 @@ def checksum(parser: TransitionParser) -> str:
 
 
 def las(parser: TransitionParser, examples: Sequence[Example]) -> float:
-    return evaluate(examples, parser.predict_batch([example.sentence for example in examples])).las
+    return evaluate_trees(examples, parser.predict_batch([example.sentence for example in examples])).las
 
 
 def run(examples: Sequence[Example], *, beam: int = 2, **options: Any) -> tuple[TransitionParser, list[Progress]]:

@@ -13,10 +13,10 @@ from treetune.cli.training_progress import follow_folds, scores_line
 from treetune.config.files import read_data
 from treetune.config.keys import EPOCHS, SEED
 from treetune.config.stacking import FOLDS
+from treetune.corpus.document import ParsedSentence
 from treetune.corpus.files import STANDARD_STREAM, check_kept, open_output
-from treetune.corpus.sentence import Example
 from treetune.corpus.treebank import treebank_format, write_trees
-from treetune.evaluation.scores import evaluate as score
+from treetune.evaluation.scores import evaluate_trees as score
 
 
 def jackknife(
@@ -77,6 +77,6 @@ def jackknife(
             )
         except KeyboardInterrupt:
             raise Interrupted("nothing was written") from None
-        parsed = (Example(example.sentence, tree) for example, tree in zip(examples, trees, strict=True))
+        parsed = (ParsedSentence(example.sentence, tree) for example, tree in zip(examples, trees, strict=True))
         write_trees(parsed, out, file_format=file_format)
     note(f"jackknifed  {scores_line(score(examples, trees))}", quiet=quiet)

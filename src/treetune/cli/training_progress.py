@@ -11,7 +11,7 @@ from treetune.evaluation.metrics import percent
 
 if TYPE_CHECKING:
     from treetune.corpus.sentence import Tree
-    from treetune.evaluation.scorers import Measured
+    from treetune.evaluation.base import CorpusScores
     from treetune.learning.jackknife import FoldProgress
     from treetune.learning.progress import Progress, Tally
 
@@ -129,7 +129,7 @@ def _number(step: Progress) -> str:
     return f"epoch {step.epoch:>{len(str(step.epochs))}}/{step.epochs}"
 
 
-def scores_line(scores: Measured) -> str:
+def scores_line(scores: CorpusScores) -> str:
     """Return the scores that are shown while work goes on."""
     return "  ".join(f"{name} {percent(scores[name]):>6}" for name in scores.shown)
 

@@ -14,7 +14,7 @@ from treetune.config.keys import LEARNER_HINTS
 from treetune.config.reading import make_reader
 from treetune.config.stored import to_json
 from treetune.errors import ConfigError
-from treetune.evaluation.scorers import Measured
+from treetune.evaluation.base import CorpusScores
 from treetune.models.pipeline import Pipeline
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class Task:
         info["experiment"] = to_json(tables)
         return info
 
-    def _scores(self, dev: Measured | None) -> dict[str, Any]:
+    def _scores(self, dev: CorpusScores | None) -> dict[str, Any]:
         scores: dict[str, Any] = {}
         if dev is not None:
             scores |= {"dev": numbers(dev), "signature": dev.signature("*")}
@@ -166,6 +166,6 @@ class Task:
         return sum(costs) / len(costs)
 
 
-def numbers(scores: Measured) -> dict[str, float]:
+def numbers(scores: CorpusScores) -> dict[str, float]:
     """Return all scores; one with nothing to count is not a number, which JSON has no word for."""
     return {name: scores[name] for name in scores.metrics if scores[name] == scores[name]}

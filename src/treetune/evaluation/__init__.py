@@ -7,6 +7,7 @@ two systems side by side, `report` plain-text tables.
 """
 
 from treetune.evaluation.alignment import TextScores, evaluate_text
+from treetune.evaluation.base import ComparableScores, CorpusScores
 from treetune.evaluation.breakdown import LENGTHS, Tally
 from treetune.evaluation.comparison import Comparison, compare
 from treetune.evaluation.counts import Counts, attachment_counts, is_punctuation, punctuation, strip_subtype
@@ -21,8 +22,8 @@ from treetune.evaluation.report import (
     format_text_scores,
     format_types,
 )
-from treetune.evaluation.scorers import TREES, Measured, Scorer
-from treetune.evaluation.scores import Scores, evaluate
+from treetune.evaluation.scorers import TREES, Scorer
+from treetune.evaluation.scores import Scores, evaluate_trees
 from treetune.evaluation.significance import (
     Interval,
     McNemar,
@@ -40,13 +41,14 @@ __all__ = [
     "LENGTHS",
     "METRICS",
     "TREES",
+    "ComparableScores",
     "Comparison",
+    "CorpusScores",
     "Counts",
     "EntityCounts",
     "EntityScores",
     "Interval",
     "McNemar",
-    "Measured",
     "Metric",
     "PairedBootstrap",
     "Scorer",
@@ -60,10 +62,10 @@ __all__ = [
     "bootstrap_interval",
     "compare",
     "entity_counts",
-    "evaluate",
     "evaluate_entities",
     "evaluate_tags",
     "evaluate_text",
+    "evaluate_trees",
     "format_comparison",
     "format_labels",
     "format_lengths",

@@ -1,4 +1,4 @@
-"""What all scores have in common, of trees, of tags and of entities: names, signatures, counts to resample."""
+"""The scores of one system on one corpus, whatever its outputs are: trees, tags, entities."""
 
 from __future__ import annotations
 
@@ -8,21 +8,42 @@ from typing import Any, Protocol
 from treetune.evaluation.metrics import Metric
 
 
-class AnyScores(Protocol):
-    """The scores of one system on one corpus, whatever its outputs are.
+class CorpusScores(Protocol):
+    """The scores of one system on one corpus: fractions by name, NaN where there was nothing to count."""
 
-    `metrics` are the scores there are, `compared` those that two systems are compared by, `countable` those that are
-    a share of right units, `options` the fields that must agree before two systems may be compared.
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The names of all scores."""
+        ...
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The names of the scores that progress reports show."""
+        ...
+
+    def __getitem__(self, metric: str) -> float:
+        """Return one score, a fraction in [0, 1] or NaN if there was nothing to count."""
+        ...
+
+    def signature(self, metric: str) -> str:
+        """Return the name of a score with all that must agree before two such numbers may be compared."""
+        ...
+
+    def signed(self, metric: str) -> str:
+        """Return a score as it should be printed: ``signature = percent``."""
+        ...
+
+
+class ComparableScores(CorpusScores, Protocol):
+    """Scores with per-sentence counts, for significance tests between two systems.
+
+    `compared` are the metrics of a comparison, `countable` those that are a share of right units, `options` the fields
+    that must agree before two systems may be compared.
     """
 
     @property
     def per_sentence(self) -> Sequence[Any]:
         """The counts of each sentence, in corpus order."""
-        ...
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """The names of all scores."""
         ...
 
     def metric(self, name: str) -> Metric:
@@ -41,19 +62,11 @@ class AnyScores(Protocol):
 
     @property
     def options(self) -> Sequence[str]:
-        """The names of the fields that say how was counted."""
+        """The names of the scoring options."""
         ...
 
     def gold_sides(self) -> list[tuple[int, ...]]:
         """Return for each sentence what depends on gold alone: equal for all systems scored on the same corpus."""
-        ...
-
-    def __getitem__(self, metric: str) -> float:
-        """Return one score, a fraction in [0, 1] or NaN if there was nothing to count."""
-        ...
-
-    def signature(self, metric: str) -> str:
-        """Return the name of a score with all that must agree before two such numbers may be compared."""
         ...
 
     def right(self, metric: str) -> list[bool]:

@@ -1,4 +1,4 @@
-"""Gold and predicted corpora go in, `Scores` come out: every metric, its parts and its signature."""
+"""Attachment scores of predicted trees: every metric, the counts behind it and its signature."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from treetune import __version__
+from treetune.corpus.document import ParsedSentence
 from treetune.corpus.sentence import UNKNOWN_LABEL, Example, Tree
 from treetune.errors import ConfigError
 from treetune.evaluation.breakdown import Breakdown, Tally
@@ -124,9 +125,9 @@ class Scores:
         }
 
 
-def evaluate(
+def evaluate_trees(
     gold: Iterable[Example],
-    predicted: Iterable[Tree | Example],
+    predicted: Iterable[Tree | ParsedSentence | Example],
     *,
     punct: bool = True,
     subtypes: bool = True,
@@ -137,7 +138,7 @@ def evaluate(
 
     Args:
         gold: sentences with their gold trees, whole or partial.
-        predicted: trees, or examples whose `gold` is the prediction (as read from a parser's output file).
+        predicted: trees, parsed sentences, or the sentences of a parser's output file.
         punct: whether punctuation counts; root scores regard every word in any case.
         subtypes: whether ``nmod:poss`` and ``nmod`` differ; the official UD scorer says they do not.
 

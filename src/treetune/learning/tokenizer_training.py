@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from treetune.corpus.document import ParsedSentence
 from treetune.corpus.rawtext import paragraphs, raw_text
 from treetune.corpus.sentence import Example, Tree
 from treetune.errors import ConfigError, DataError
@@ -77,5 +78,5 @@ def train_tokenizer(
 def score_tokenizer(tokenizer: Tokenizer, gold: Sequence[Example]) -> TextScores:
     """Return the scores of a tokenizer on the raw text of a treebank; those of tags and trees mean nothing."""
     text = raw_text(example.sentence for example in gold)
-    found = (Example(sentence, Tree.unknown(len(sentence))) for sentence in tokenizer.sentences(text))
+    found = (ParsedSentence(sentence, Tree.unknown(len(sentence))) for sentence in tokenizer.sentences(text))
     return evaluate_text(gold, found)

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from treetune.errors import ConfigError
-from treetune.evaluation.scorers import Measured, Scorer
+from treetune.evaluation.base import CorpusScores
+from treetune.evaluation.scorers import Scorer
 from treetune.learning.checkpoints import Checkpoint, fingerprint
 from treetune.learning.objectives import GOLD, Objective, sentence_and_reference
 from treetune.learning.progress import Progress
@@ -312,7 +313,7 @@ class _Training:
         self._learner.install(trial, weights)
         return trial
 
-    def _score(self, trial: Model[Any]) -> Measured | None:
+    def _score(self, trial: Model[Any]) -> CorpusScores | None:
         if not self._dev:
             return None
         outputs = trial.predict_batch([example.sentence for example in self._dev], threads=self._threads)

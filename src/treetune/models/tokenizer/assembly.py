@@ -94,6 +94,7 @@ class Block:
                 misc=(ROOT, *notes),
                 comments=self._comments(number, first, last),
                 multiword=multiword,
+                start_char=self._offset + self._starts[first],
             )
 
     def spans(self) -> Iterator[tuple[Span, ...]]:
