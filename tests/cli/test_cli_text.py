@@ -121,7 +121,7 @@ def test_the_suffix_of_the_output_may_ask_for_json(model: Path, text: Path, tmp_
 def test_json_of_sentences_has_their_multiword_tokens(model: Path) -> None:
     lines = run("parse", model, "-", "--read", "conllu", "--format", "json", stdin=PLAIN).out.splitlines()
     first = json.loads(lines[0])
-    assert first["tokens"] == [{"id": [2, 3], "text": "don't"}]
+    assert first["tokens"] == [{"id": [2, 3], "text": "don't", "start_char": 5, "end_char": 10}]
     assert first["text"] == "Dogs don't bark"
 
 

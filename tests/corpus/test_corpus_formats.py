@@ -124,7 +124,7 @@ def test_what_others_write_is_read() -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("{", "expected a JSON object a line: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
+        ("{", "expected a JSON object a line: Expecting property name enclosed in double quotes"),
         ("[1]", 'expected an object with "words", a list of objects with "text"'),
         ('{"words": []}', 'expected an object with "words", a list of objects with "text"'),
         ('{"tokens": ["a"], "order": [0]}', "expected a sentence, found a word order; read it as orders"),
@@ -132,16 +132,17 @@ def test_what_others_write_is_read() -> None:
         ('{"words": [{"text": "a\\tb"}]}', "word 1: expected \"text\" without tabs and line breaks, found 'a\\tb'"),
         ('{"words": [{"text": "a", "head": [0]}]}', 'word 1: expected "head" without tabs and line breaks, found [0]'),
         ('{"words": [{"text": "a", "head": 3}]}', "word 1: expected a head from 0 to 1, found '3'"),
-        ('{"words": [{"text": "a"}]}', "word 1: expected a head from 0 to 1, found '_'; only partial trees may have unknown heads"),
-        ('{"words": [{"text": "a", "head": 2}, {"text": "b", "head": 1}]}', "expected one root, a word with head 0, found none"),
-        ('{"words": [{"text": "a", "head": 0}], "tokens": [{"id": [1, 4], "text": "x"}]}', "word 1-4: expected a range within"),
-        ('{"words": [{"text": "a", "head": 0}], "tokens": 3}', 'expected "tokens", a list of objects with "id" and "text"'),
-        ('{"words": [{"text": "a", "head": 0}], "comments": [1]}', 'expected "comments", a list of lines that begin with #'),
+        ('{"words": [{"text": "a"}]}', "word 1: expected a head from 0 to 1, found '_'; only partial"),
+        ('{"words": [{"text": "a", "head": 2}, {"text": "b", "head": 1}]}', "expected one root, a word with head 0"),
+        ('{"words": [{"text": "a", "head": 0}], "tokens": [{"id": [1, 4], "text": ""}]}', "word 1-4: expected "),
+        ('{"words": [{"text": "a", "head": 0}], "tokens": 3}', 'expected "tokens" as a list of objects'),
+        ('{"words": [{"text": "a", "head": 0}], "comments": [1]}', 'expected "comments" as a list'),
     ],
 )  # fmt: skip
 def test_faults_of_json_lines(line: str, problem: str, tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    good = format_json(*[(one.sentence, one.gold) for one in read_conllu(DOGS.split("\n"))][0])
+    (dogs,) = read_conllu(DOGS.split("\n"))
+    good = format_json(dogs.sentence, dogs.gold)
     path.write_text(f"{good}{line}\n{good}")
     with pytest.raises(DataError) as caught:
         list(read_trees(path))
