@@ -25,7 +25,6 @@ import measure
 import scoring
 import train_peers
 import treetune
-from treetune.corpus.conllu import format_conllu
 from treetune.corpus.rawtext import raw_text
 from treetune.evaluation import evaluate_text
 from treetune.storage import find_model, inspect
@@ -50,7 +49,8 @@ class Treetune:
 
     def conllu(self, text: str) -> str:
         """Parse a text, from a string to CoNLL-U."""
-        return "".join(format_conllu(example.sentence, example.gold) for example in self._pipeline(text))
+        written: str = self._pipeline(text).to_conllu()
+        return written
 
 
 class UDPipe:

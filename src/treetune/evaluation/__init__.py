@@ -1,9 +1,10 @@
-"""Gold and predicted trees to counts, scores and significance; never a model.
+"""Gold and predicted analyses to counts, scores and significance tests; no model is needed.
 
-`counts` makes integers of one sentence, `metrics` ratios of their sums, `scores` the whole of a corpus,
-`tagging` the same for tags, `scorers` how each kind of output is scored, `breakdown` precision and recall by label and
-length, `entities` the scores of spans, `alignment` systems with tokens of their own, `significance` and `comparison`
-two systems side by side, `report` plain-text tables.
+`documents` has `treetune.evaluate`. `counts` are the counts of one sentence, `metrics` ratios of their sums, `scores`
+the attachment scores of a corpus, `tagging` the accuracy of tags, `entities` the F1 of spans, `ordering` the scores of
+word orders, `alignment` the F1 of systems that tokenize the text themselves. `scorers` says how each kind of output is
+scored, `breakdown` has precision and recall by label and length, `significance` and `comparison` test whether two
+systems differ, `report` makes plain-text tables.
 """
 
 from treetune.evaluation.alignment import TextScores, evaluate_text
@@ -11,6 +12,7 @@ from treetune.evaluation.base import ComparableScores, CorpusScores
 from treetune.evaluation.breakdown import LENGTHS, Tally
 from treetune.evaluation.comparison import Comparison, compare
 from treetune.evaluation.counts import Counts, attachment_counts, is_punctuation, punctuation, strip_subtype
+from treetune.evaluation.documents import evaluate
 from treetune.evaluation.entities import ENTITY_METRICS, EntityCounts, EntityScores, entity_counts, evaluate_entities
 from treetune.evaluation.metrics import METRICS, Metric
 from treetune.evaluation.report import (
@@ -62,6 +64,7 @@ __all__ = [
     "bootstrap_interval",
     "compare",
     "entity_counts",
+    "evaluate",
     "evaluate_entities",
     "evaluate_tags",
     "evaluate_text",

@@ -38,7 +38,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class TextScores:
-    """The scores of one system that found its own tokens; `scores["LAS"]` is the F1, a fraction in [0, 1]."""
+    """The scores of one system that tokenized the text itself; `scores["LAS"]` is the F1, a fraction in [0, 1]."""
 
     tallies: Mapping[str, Tally]
     punct: bool
@@ -49,6 +49,16 @@ class TextScores:
         if metric not in self.tallies:
             raise unknown_name("metric", metric, self.tallies)
         return self.tallies[metric].f1
+
+    @property
+    def uas(self) -> float:
+        """F1 of words with the right head."""
+        return self["UAS"]
+
+    @property
+    def las(self) -> float:
+        """F1 of words with the right head and label."""
+        return self["LAS"]
 
     def signature(self, metric: str = "LAS") -> str:
         """Return the name of a score with all that must agree before two such numbers may be compared."""
