@@ -22,6 +22,7 @@ Show = Callable[["Progress"], None]
 # The columns of the table of objectives.
 COLUMNS = ("objective", "seen", "updated", "already best", "no better candidate", "cost", "after")
 OK, PROBLEM, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
+EXIT_CODES = "Exit codes: 0 done; 1 a problem with data, a model or a file; 2 wrong usage; 130 interrupted by Ctrl-C."
 
 
 class Interrupted(Exception):  # noqa: N818 - not an error: the user's wish
