@@ -66,7 +66,7 @@ class Ranker(Generic[Output]):
             k = min(2 * k, objective.max_k)
 
     def _stay(self, place: int, found: list[Candidate[Output]], costs: dict[Output, float]) -> Step:
-        """Leave the best output where it is, as nothing listed costs less; keep a costlier candidate at its distance."""
+        """Keep the 1-best output, as no candidate costs less; make a margin update against a costlier one."""
         first = costs[found[0].output]
         stay = Step(Outcome.STUCK if first else Outcome.ALREADY_BEST, first, first)
         costlier = [candidate for candidate in found if costs[candidate.output] > first]

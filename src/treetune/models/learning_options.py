@@ -14,6 +14,7 @@ FACTORED_MIRA = "factored-mira"
 CRF = "crf"
 LEARNERS = (PERCEPTRON, MIRA, FACTORED_MIRA)
 TAGGER_LEARNERS = (PERCEPTRON, MIRA, CRF)
+DEFAULT_SEED = 1
 
 
 class LearningOptions(TypedDict, total=False):
