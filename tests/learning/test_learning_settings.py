@@ -47,7 +47,7 @@ def test_every_option_reaches_the_learner() -> None:
     assert model.asked == {**other, "warm_start": False}
     model.labels, model.weights = ("dep",), np.zeros(3, np.float32)
     train(model, EXAMPLES, warm_start=True)
-    assert model.asked == {"seed": 0, "warm_start": True}
+    assert model.asked == {"seed": DEFAULT_SEED, "warm_start": True}
 
 
 def test_every_report_has_the_settings() -> None:
