@@ -105,9 +105,9 @@ def test_wrong_options_are_refused_when_it_is_made(options: dict[str, Any], prob
 
 
 def test_options_of_another_search_are_not_asked_about() -> None:
-    Objective(GOLD, cost, k=100, search="list")
-    Objective(GOLD, cost, k=1)
-    Objective(GOLD, Root(), k=1, max_k=1, search="forced")
+    assert "max_k" not in Objective(GOLD, cost, k=100, search="list").settings()
+    assert Objective(GOLD, cost, k=1).settings()["k"] == 1
+    assert "k" not in Objective(GOLD, Root(), k=1, max_k=1, search="forced").settings()
 
 
 @pytest.mark.parametrize(
