@@ -20,14 +20,13 @@ import checkpoint_runs
 import numpy as np
 import pytest
 from checkpoint_runs import DEV, EPOCHS, QUESTIONS, RUNS, TREEBANK, objectives, start
-from linear_model import LinearModel, Space, difference, example
+from linear_model import LinearModel, Space, difference, example, round_robin
 from safetensors.numpy import save_file
 
 from treetune import Objective
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.errors import ConfigError, DataError, ModelError, TreetuneError
 from treetune.learning.progress import Progress
-from treetune.learning.schedule import round_robin
 from treetune.learning.trainer import train
 from treetune.losses import Root
 from treetune.models.base import Parser

@@ -7,14 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from linear_model import LinearModel, Space, example, label_of, output, sentence
+from linear_model import LinearModel, Space, example, label_of, output, round_robin, sentence
 
 import treetune
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ConfigError, DataError, LossError, TreetuneError
 from treetune.learning.objectives import Item, Objective
 from treetune.learning.progress import Progress
-from treetune.learning.schedule import round_robin
 from treetune.learning.trainer import train
 from treetune.losses import Attachment, Loss, PartialTree, Root, Weighted, ZeroOne
 
