@@ -9,7 +9,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treetune.build import TASKS
 from treetune.cli.console import Interrupted, note, write_json
 from treetune.cli.training_progress import follow_epochs, follow_folds
 from treetune.config.files import described, read_data
@@ -25,12 +24,13 @@ from treetune.evaluation.alignment import TextScores, evaluate_text
 from treetune.evaluation.metrics import percent
 from treetune.models.pipeline import Pipeline
 from treetune.models.quantize import compact
+from treetune.models.registry import TAGGERS
 from treetune.storage import check_target, save
 
 if TYPE_CHECKING:
     from treetune.learning.pipeline_training import PipelineProgress
     from treetune.learning.progress import Progress
-    from treetune.learning.tokenizer_training import SegmentProgress
+    from treetune.learning.tokenizer_training import TokenizerProgress
 
 TOKENIZER, PIPELINE, PARSER = "tokenizer", "pipeline", "parser"
 TEXT_TASKS = (TOKENIZER, PIPELINE)
@@ -58,7 +58,7 @@ class TextPlan:
 
 def check_task(task: str | None) -> None:
     """Raise ConfigError unless a task is known."""
-    known = (PARSER, *TASKS, *TEXT_TASKS)
+    known = (PARSER, *TAGGERS, *TEXT_TASKS)
     if task is not None and task not in known:
         raise unknown_name("task", task, known)
 
@@ -181,7 +181,7 @@ def _trainings(reports: Iterable[PipelineProgress]) -> Iterator[Progress]:
     return (report.training for report in reports if report.training is not None)
 
 
-def _follow_tokenizer(reports: Iterable[SegmentProgress], *, quiet: bool) -> None:
+def _follow_tokenizer(reports: Iterable[TokenizerProgress], *, quiet: bool) -> None:
     for report in reports:
         parts = [f"epoch {report.epoch:>{len(str(report.epochs))}}/{report.epochs}"]
         if report.dev is not None:
