@@ -25,7 +25,7 @@ import scoring
 import systems
 import train_peers
 import training
-from treetune.build import PARSERS
+from treetune.models.registry import PARSERS
 
 TEST = Path("ud", "en_ewt-test.conllu")
 GOLD, BLIND, PREDICTED = "gold.conllu", "blind.conllu", "predicted.conllu"
@@ -42,7 +42,7 @@ RIVALS = (
     ("treetune graph2", "treetune beam 8"),
 )
 # The parsers that search without a beam.
-GRAPHS = tuple(name for name, (kind, _) in PARSERS.items() if kind == "graph")
+GRAPHS = tuple(name for name, preset in PARSERS.items() if preset.kind == "graph")
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from typing import Any
 
 import measure
 import treetune
-from treetune.build import PARSERS, make_parser
 from treetune.evaluate import evaluate
+from treetune.models.registry import PARSERS, make_parser
 
 TRAIN = Path("ud", "en_ewt-train.conllu")
 PARTS = {"dev": Path("ud", "en_ewt-dev.conllu"), "test": Path("ud", "en_ewt-test.conllu")}

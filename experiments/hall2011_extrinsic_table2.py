@@ -20,10 +20,10 @@ from functools import cache
 from tagging import COLUMNS, ENTITY_METRICS, clusters_of, read, span_counts, train, train_tagger
 from tasks import Counts, Expectation, Setting, TaskExperiment, TaskRow, main
 from treetune import Example, Objective, Tagger, losses
-from treetune.build import make_model
 from treetune.corpus.iob import read_iob
 from treetune.corpus.tags import Tagged, Tags
 from treetune.losses.base import Loss
+from treetune.models.registry import make_model
 
 CORPORA = ("uner", "wnut17")
 PLAIN, HAMMING, F1 = "plain tagger", "tagger adapted by Hamming loss", "tagger adapted by Hamming and F1 loss"

@@ -17,7 +17,6 @@ from many_orders import MANY, ManyOrders, merged
 from supervision import keep
 from targeting import best_of_lists
 from treetune import Objective
-from treetune.build import make_parser
 from treetune.learning.jackknife import TrainOptions
 from treetune.learning.progress import Progress
 from treetune.learning.reranking import tune_weight
@@ -25,6 +24,7 @@ from treetune.learning.stacking import train_stacked
 from treetune.learning.trainer import USUAL_START
 from treetune.losses import Loss, make_loss
 from treetune.models.base import Parser
+from treetune.models.registry import make_parser
 
 HERE = Path(__file__).resolve().parent
 
@@ -84,7 +84,7 @@ class Extra:
 class Recipe:
     """How a parser is made and trained.
 
-    `parser` is a name of `treetune.build.PARSERS`, `options` are those of its class, `learning` those of
+    `parser` is a name of `treetune.models.registry.PARSERS`, `options` are those of its class, `learning` those of
     `treetune.train`. With a `base` the parser sees the trees of another one; for the training data they are
     made by jackknifing with `folds` parts. With a `second` the trees it finds are reranked by another one, whose weight
     is chosen on dev. `extras` are objectives besides the treebank, `passes` how often as many epochs as usual are made.

@@ -10,10 +10,10 @@ from commandline import Result, run
 
 from stub_parser import StubParser, stub_model_fixture
 from treetune import storage
-from treetune.build import PARSERS, make_parser
 from treetune.cli.options import columns
 from treetune.config.recipe import OWNERS
 from treetune.errors import ConfigError
+from treetune.models.registry import PARSERS, make_parser
 
 __all__ = ["stub_model_fixture"]
 

@@ -10,11 +10,11 @@ from config_data import roots_only
 
 import treetune
 from treetune import storage
-from treetune.build import PARSERS, make_parser
 from treetune.config import Experiment, Task
 from treetune.config.keys import LEARNER_HINTS, TrainTable, hints_of
 from treetune.corpus.treebank import write_trees
 from treetune.learning.objectives import Objective
+from treetune.models.registry import PARSERS, make_parser
 from treetune.sample import QUESTIONS, treebank
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "experiment-files.md").read_text(encoding="utf-8")
@@ -69,7 +69,7 @@ def test_the_options_of_parsers_are_documented() -> None:
     rows = dict(re.findall(r"^\| (`.*?) \| options of (\w+) parsers \|", section("[model]"), flags=re.MULTILINE))
     documented = {kind: set(re.findall(r"`(\w+)`", cell)) for cell, kind in rows.items()}
     open_to_users: dict[str, set[str]] = {}
-    for name, (kind, fixed) in PARSERS.items():
+    for name, (kind, _, fixed, _) in PARSERS.items():
         config = make_parser(name).config  # type: ignore[attr-defined]
         open_to_users.setdefault(kind, set()).update(set(hints_of(type(config))) - set(fixed))
     assert documented == open_to_users

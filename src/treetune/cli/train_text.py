@@ -9,7 +9,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treetune.build import TASKS
 from treetune.cli.console import Interrupted, note, write_json
 from treetune.cli.training_progress import follow_epochs, follow_folds
 from treetune.config.files import described, read_data
@@ -25,6 +24,7 @@ from treetune.evaluate.alignment import TextScores, evaluate_text
 from treetune.evaluate.metrics import percent
 from treetune.models.pipeline import Pipeline
 from treetune.models.quantize import compact
+from treetune.models.registry import TAGGERS
 from treetune.storage import check_target, save
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class TextPlan:
 
 def check_task(task: str | None) -> None:
     """Raise ConfigError unless a task is known."""
-    known = (PARSER, *TASKS, *TEXT_TASKS)
+    known = (PARSER, *TAGGERS, *TEXT_TASKS)
     if task is not None and task not in known:
         raise unknown_name("task", task, known)
 

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from treetune.build import TAGGER, TASKS, fixed_options, make_model, parser_kind
 from treetune.config.keys import LEARNER_HINTS, checked, hints_of
 from treetune.config.source import Source
 from treetune.corpus.tags import TAG_COLUMNS
 from treetune.errors import ConfigError, unknown_name
 from treetune.evaluate.scorers import TREES, Scorer
 from treetune.models.pipeline import Pipeline
+from treetune.models.registry import TAGGERS, make_model, preset
 from treetune.storage import load
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from treetune.models.base import Model
 
 DEFAULT_PARSER = "transition"
+TAGGER = "tagger"
 
 # The kind of parser an option is for; what is not here is for all kinds.
 OWNERS = {
@@ -150,14 +151,14 @@ class Recipe:
         main = parser.main if isinstance(parser, StackedParser) else parser
         found: dict[str, Any] = dict(self.options)
         if isinstance(main, FeatureModel):
-            fixed = {} if self.start_from is not None else fixed_options(self.parser)
+            fixed = {} if self.start_from is not None else preset(self.parser).fixed
             kept = main.search_options if self.start_from is not None else asdict(main.config)
             # What is not there has no word in TOML.
             given = {key: value for key, value in asdict(main.config).items() if value is not None}
             # Options as they were written go first: a path is relative to the file.
             found = {key: value for key, value in given.items() if key in kept and key not in fixed}
             found |= self.options
-        start = {"task" if self.parser in TASKS else "parser": self.parser}
+        start = {"task" if self.parser in TAGGERS else "parser": self.parser}
         if self.start_from is not None:
             start = {"start_from": self.start_from}
         return {**start, **{key: list(v) if isinstance(v, tuple) else v for key, v in found.items()}}
@@ -180,9 +181,9 @@ def _chosen(own: Mapping[str, Any], source: Source) -> tuple[str, str]:
     with source.within("model"):
         if task is None:
             parser = own.get("parser", DEFAULT_PARSER)
-            return parser, parser_kind(parser)
-        if task not in TASKS:
-            raise unknown_name("task", task, TASKS)
+            return parser, preset(parser).kind
+        if task not in TAGGERS:
+            raise unknown_name("task", task, TAGGERS)
         if "parser" in own:
             raise ConfigError(f"the task {task} is for a tagger and has no parser; leave one of them")
     return task, TAGGER
@@ -205,7 +206,7 @@ def _option_hints(name: str, options: Iterable[str]) -> dict[str, Any]:
     model = make_model(name)
     if not isinstance(model, FeatureModel):
         return dict.fromkeys(options, Any)
-    return {key: hint for key, hint in hints_of(type(model.config)).items() if key not in fixed_options(name)}
+    return {key: hint for key, hint in hints_of(type(model.config)).items() if key not in preset(name).fixed}
 
 
 def _search_hints(trained: Model[Any], options: Iterable[str]) -> dict[str, Any]:
@@ -223,10 +224,10 @@ def _search_hints(trained: Model[Any], options: Iterable[str]) -> dict[str, Any]
 def _check_learner_to_go_on(trained: Model[Any], learning: Mapping[str, Any]) -> None:
     """Raise ConfigError for a learner that cannot go on from the weights; the trainer would, but only later."""
     from treetune.models.feature_model import FeatureModel
-    from treetune.models.learning_options import learner_of_warm_start
+    from treetune.models.learning_options import LearnerConfig
 
     if isinstance(trained, FeatureModel):
-        learner_of_warm_start(learning.get("learner"), learning.get("clip"), trained.learned_by)
+        LearnerConfig(**learning).warm_start(trained.learned_by)
 
 
 def check_kind(tables: Iterable[tuple[str, Iterable[str]]], kind: str, *, name: str, source: Source) -> None:

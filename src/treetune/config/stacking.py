@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from treetune.build import PARSERS
 from treetune.config.keys import TrainTable
 from treetune.config.recipe import Recipe
 from treetune.config.source import Source
 from treetune.errors import ConfigError
+from treetune.models.registry import PARSERS
 
 FOLDS = 10
 

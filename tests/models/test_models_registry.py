@@ -5,21 +5,20 @@ from __future__ import annotations
 import pytest
 
 from stub_parser import StubParser, stub_model_fixture
-from treetune.build import PARSERS, make_parser, parser_kind
 from treetune.errors import ConfigError
-from treetune.models.registry import MODELS, model_class
+from treetune.models.registry import MODELS, PARSERS, Preset, make_parser, model_class, preset
 
 __all__ = ["stub_model_fixture"]
 
 
 def test_every_parser_is_of_a_kind_that_files_know() -> None:
-    assert {name: parser_kind(name) for name in PARSERS} == {
+    assert {name: preset(name).kind for name in PARSERS} == {
         "transition": "transition",
         "backward": "transition",
         "graph": "graph",
         "graph2": "graph",
     }
-    assert {kind for kind, _ in PARSERS.values()} <= set(MODELS)
+    assert {entry.kind for entry in PARSERS.values()} <= set(MODELS)
 
 
 @pytest.mark.parametrize("kind", MODELS)
@@ -28,7 +27,7 @@ def test_the_class_of_a_kind_has_its_name(kind: str) -> None:
 
 
 def test_an_unknown_parser_is_named_with_the_known_ones() -> None:
-    for find in (parser_kind, make_parser):
+    for find in (preset, make_parser):
         with pytest.raises(ConfigError) as caught:
             find("grpah")
         known = "backward, graph, graph2, transition"
@@ -42,11 +41,10 @@ def test_none_is_left_to_the_model(stub_model: StubParser) -> None:
 
 
 def test_a_name_brings_options_of_its_own(stub_model: StubParser, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(PARSERS, "greedy", ("stub", {"beam": 1}))
+    monkeypatch.setitem(PARSERS, "greedy", Preset("stub", "greedy stub", {"beam": 1}))
     made = make_parser("greedy", features="mine")
     assert isinstance(made, StubParser)
     assert made.options == {"beam": 1, "features": "mine"}
-    assert PARSERS["greedy"] == ("stub", {"beam": 1})
 
 
 def test_the_directions_of_transition_parsers() -> None:
