@@ -199,7 +199,7 @@ class Training:
             dev=data.dev,
             epochs=epochs * recipe.passes,
             seed=seed,
-            warm=None if warm is None else warm.file,
+            pretraining_cache=None if warm is None else warm.file,
             **recipe.learning,
         )
         for progress in reports:

@@ -175,14 +175,14 @@ def test_the_report_has_tallies(folder: Path, tmp_path: Path) -> None:
     assert [entry["epoch"] for entry in logged] == [1, 2, 3]
     for entry in logged:
         first, questions = entry["objectives"]
-        assert (first["name"], first["seen"], first["cost"], first["stuck"]) == ("treebank", 200, None, 0)
+        assert (first["name"], first["seen"], first["cost"], first["no_better"]) == ("treebank", 200, None, 0)
         assert first["updated"] == entry["updated"]
         assert questions["name"] == "questions"
         assert 0 <= questions["dev_cost"] <= 1
     assert [entry["objectives"][1]["seen"] for entry in logged] == [0, 0, 100]
     last = logged[-1]["objectives"][1]
-    assert last["updated"] + last["already_best"] + last["stuck"] == 100
-    assert 0 <= last["better"] <= last["cost"] <= 1
+    assert last["updated"] + last["already_best"] + last["no_better"] == 100
+    assert 0 <= last["target_cost"] <= last["cost"] <= 1
     best = [entry for entry in logged if entry["best"]][-1]
     assert content["info"]["scores"]["costs"] == {"questions": best["objectives"][1]["dev_cost"]}
     assert content["info"]["scores"]["dev"] == best["dev"]

@@ -22,8 +22,8 @@ STARTS = {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}
 
 
 def tally(name: str, epoch: int, **values: Any) -> dict[str, Any]:
-    counts = {"seen": 100, "updated": 60 - 10 * epoch, "already_best": 30 + 10 * epoch, "stuck": 10}
-    return {"name": name, **counts, "cost": None, "better": None, "dev_cost": None, **values}
+    counts = {"seen": 100, "updated": 60 - 10 * epoch, "already_best": 30 + 10 * epoch, "no_better": 10}
+    return {"name": name, **counts, "cost": None, "target_cost": None, "dev_cost": None, **values}
 
 
 def record(epoch: int, *objectives: dict[str, Any], dev: dict[str, float] | None = None) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def records() -> list[dict[str, Any]]:
         record(
             epoch,
             tally("treebank", epoch),
-            tally("questions", epoch, cost=0.4 / epoch, better=0.2 / epoch, dev_cost=0.3 / epoch),
+            tally("questions", epoch, cost=0.4 / epoch, target_cost=0.2 / epoch, dev_cost=0.3 / epoch),
             dev={"LAS": 0.8 + epoch / 100, "UAS": 0.85 + epoch / 100, "root": 0.9},
         )
         for epoch in range(1, 6)

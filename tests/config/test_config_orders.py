@@ -69,9 +69,9 @@ def test_every_parser_learns_from_orders(parser: str, data: Path) -> None:
     (_, tally) = ends[-1].objectives
     assert tally.seen == 60
     assert tally.updated > 0
-    assert tally.better is not None
+    assert tally.target_cost is not None
     assert tally.cost is not None
-    assert tally.better < tally.cost
+    assert tally.target_cost < tally.cost
     assert tally.dev_cost is not None
     info = task.info(ends[-1])
     # The path of the rules as it was written, so that the experiment can be made again.

@@ -329,7 +329,7 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", ['{"epoch": 1', "[]", '{"told": "x"}'])
 def test_a_damaged_note_is_refused(content: str, tmp_path: Path) -> None:
     path = tmp_path / "c"
-    save_file({"weights": np.zeros(3)}, path, metadata={"treetune checkpoint 2": content, "checksum": "0"})
+    save_file({"weights": np.zeros(3)}, path, metadata={"treetune checkpoint 3": content, "checksum": "0"})
     problem = refusal(lambda: finish("perceptron", path), ModelError)
     assert problem == DAMAGED.format(path=path)
 

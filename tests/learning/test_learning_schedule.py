@@ -153,7 +153,7 @@ def test_other_objectives_start_in_the_third_epoch() -> None:
 def test_a_schedule_that_never_serves_the_first_objective_is_refused_at_once(
     others: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trainer, "MOST_IDLE_ROUNDS", 5000)
+    monkeypatch.setattr("treetune.learning.schedule.MOST_IDLE_ROUNDS", 5000)
     model = LinearModel(SPACE, {})
     objectives = [other(name, 5) for name in others]
     reports = train(model, treebank(3), objectives=objectives, schedule=lambda objective, turn: objective > 0)

@@ -15,7 +15,7 @@ from treetune.errors import ConfigError
 from treetune.learning.trainer import train
 from treetune.models.base import Parser
 from treetune.models.graph.parser import GraphParser
-from treetune.models.learning_options import LEARNERS, LearnerConfig
+from treetune.models.learning_options import DEFAULT_SEED, LEARNERS, LearnerConfig
 from treetune.models.transition.parser import TransitionParser
 from treetune.sample import generate
 
@@ -41,7 +41,7 @@ class Recorder(StubParser):
 def test_every_option_reaches_the_learner() -> None:
     model = Recorder()
     train(model, EXAMPLES)
-    assert model.asked == {"seed": 0, "warm_start": False}
+    assert model.asked == {"seed": DEFAULT_SEED, "warm_start": False}
     other = {"learner": "mira", "update": "early", "k": 3, "clip": 0.25, "cost_augmented": True, "seed": 4}
     train(model, EXAMPLES, **other)  # type: ignore[arg-type]
     assert model.asked == {**other, "warm_start": False}

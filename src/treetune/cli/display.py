@@ -12,7 +12,7 @@ from treetune.cli.console import bar_columns
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from treetune.learning.progress import Progress, Tally
+    from treetune.learning.progress import ObjectiveProgress, Progress
 
 Show = Callable[["Progress"], None]
 
@@ -48,7 +48,7 @@ class _Picture:
         self._bar = Bar(*bar_columns())
         self._task = self._bar.add_task("training", total=total, rate="")
         self._words = self._words_before = 0
-        self._tallies: tuple[Tally, ...] = ()
+        self._tallies: tuple[ObjectiveProgress, ...] = ()
 
     def follow(self, step: Progress) -> None:
         if step.resumed:
@@ -71,7 +71,7 @@ class _Picture:
         return Group(self._bar.get_renderable(), _table(self._tallies))
 
 
-def _table(tallies: tuple[Tally, ...]) -> Any:
+def _table(tallies: tuple[ObjectiveProgress, ...]) -> Any:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
@@ -83,5 +83,5 @@ def _table(tallies: tuple[Tally, ...]) -> Any:
         if tally.cost is None:
             table.add_row(tally.name, *counts)
         else:
-            table.add_row(tally.name, *counts, f"{tally.stuck:,}", f"{tally.cost:.4f}", f"{tally.better:.4f}")
+            table.add_row(tally.name, *counts, f"{tally.no_better:,}", f"{tally.cost:.4f}", f"{tally.target_cost:.4f}")
     return table

@@ -25,9 +25,9 @@ _COLOURS = ("#d95f02", "#1b9e77", "#7570b3", "#e7298a", "#66a61e")
 _OUTCOMES = (
     ("updated", "updated", "#d95f02"),
     ("already_best", "already best", "#cccccc"),
-    ("stuck", "no better candidate", "#333333"),
+    ("no_better", "no better candidate", "#333333"),
 )
-_COSTS = (("cost", "-", ""), ("better", "--", ", better candidate"), ("dev_cost", ":", ", on its dev"))
+_COSTS = (("cost", "-", ""), ("target_cost", "--", ", better candidate"), ("dev_cost", ":", ", on its dev"))
 
 
 def check_plot(path: str) -> None:

@@ -30,7 +30,7 @@ from treetune.storage import check_target, save
 if TYPE_CHECKING:
     from treetune.learning.pipeline_training import PipelineProgress
     from treetune.learning.progress import Progress
-    from treetune.learning.tokenizer_training import SegmentProgress
+    from treetune.learning.tokenizer_training import TokenizerProgress
 
 TOKENIZER, PIPELINE, PARSER = "tokenizer", "pipeline", "parser"
 TEXT_TASKS = (TOKENIZER, PIPELINE)
@@ -181,7 +181,7 @@ def _trainings(reports: Iterable[PipelineProgress]) -> Iterator[Progress]:
     return (report.training for report in reports if report.training is not None)
 
 
-def _follow_tokenizer(reports: Iterable[SegmentProgress], *, quiet: bool) -> None:
+def _follow_tokenizer(reports: Iterable[TokenizerProgress], *, quiet: bool) -> None:
     for report in reports:
         parts = [f"epoch {report.epoch:>{len(str(report.epochs))}}/{report.epochs}"]
         if report.dev is not None:

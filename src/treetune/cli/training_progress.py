@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from treetune.corpus.sentence import Tree
     from treetune.evaluate.scorers import Measured
     from treetune.learning.jackknife import FoldProgress
-    from treetune.learning.progress import Progress, Tally
+    from treetune.learning.progress import ObjectiveProgress, Progress
 
 Check = Callable[["Progress"], None]
 
@@ -64,7 +64,7 @@ def follow_folds(
                 continue
             note(_fold_line(report, seconds, done), quiet=quiet)
             seconds = 0.0
-            trees = report.trees or ()
+            trees = report.outputs or ()
     return trees
 
 
@@ -104,16 +104,16 @@ def epoch_lines(step: Progress) -> Iterator[str]:
     yield from (f"  {tally.name:<{width}}  {tally_line(tally)}" for tally in shown)
 
 
-def is_shown(tally: Tally, step: Progress) -> bool:
+def is_shown(tally: ObjectiveProgress, step: Progress) -> bool:
     """Whether a tally says more than the line of the epoch, which has the first objective's counts."""
     return tally.cost is not None or tally is not step.objectives[0]
 
 
-def tally_line(tally: Tally) -> str:
+def tally_line(tally: ObjectiveProgress) -> str:
     """Return what one objective has done."""
     parts = [f"{tally.seen:,} seen", f"{tally.updated:,} updated", f"{tally.already_best:,} already best"]
     if tally.cost is not None:
-        parts += [f"{tally.stuck:,} no better candidate", f"cost {tally.cost:.4f} -> {tally.better:.4f}"]
+        parts += [f"{tally.no_better:,} no better candidate", f"cost {tally.cost:.4f} -> {tally.target_cost:.4f}"]
     if tally.dev_cost is not None:
         parts.append(f"dev cost {tally.dev_cost:.4f}")
     return "  ".join(parts)
