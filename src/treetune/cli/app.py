@@ -17,6 +17,7 @@ from treetune.cli.demo import demo
 from treetune.cli.evaluate import evaluate
 from treetune.cli.info import info
 from treetune.cli.jackknife import jackknife
+from treetune.cli.options import setting_hint
 from treetune.cli.parse import parse
 from treetune.cli.reorder_app import reorder_app
 from treetune.cli.rerank import rerank
@@ -89,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not hasattr(error, "format_message"):
             raise
         command = getattr(getattr(error, "ctx", None), "command_path", "treetune")
-        return _fail(f"{error.format_message()}{_found(error)} (see '{command} --help')", WRONG_USAGE)
+        return _fail(f"{error.format_message()}{_found(error)}{setting_hint(error)} (see '{command} --help')", WRONG_USAGE)
     if code == INTERRUPTED:
         return _interrupted("")
     return code if isinstance(code, int) else OK

@@ -13,9 +13,7 @@ from treetune.cli.console import note
 from treetune.cli.inputs import LINES, TEXT, TREES, Reading, check_default, form_of, name_files
 from treetune.cli.options import given
 from treetune.cli.outputs import FORMATTERS
-from treetune.config.recipe import check_kind
-from treetune.config.source import FLAGS
-from treetune.config.stacking import check_strict
+from treetune.config.build import check_owners, declared_options
 from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, check_kept, display_name
 from treetune.corpus.sentence import Example, Sentence, Tree, name_sentence
@@ -94,7 +92,10 @@ def parse(
     check_kept(output, (source, names.model, base))
     writes = _output_format(file_format, source, output, k_best=k_best)
     if base is not None:
-        check_strict(lenient=lenient, source=FLAGS)
+        if lenient:
+            raise ConfigError(
+                "--lenient skips sentences, and the base trees of --base would no longer fit; leave one out"
+            )
         if base == source == STANDARD_STREAM:
             raise ConfigError("only one of IN and --base can be read from stdin")
     check_default(names.model)
@@ -114,10 +115,11 @@ def parse(
     _check_parts(pipeline, names.model, k_best=k_best, constrained=constrained, keep_tags=keep_tags, base=base)
     if pipeline.parser is None:
         note(f"{names.model} has no parser; what is written has no trees", quiet=quiet)
-    search = given({"beam": beam, "decoder": decoder, "max_memory": max_memory})
+    search = given(beam=beam, decoder=decoder, max_memory=max_memory)
     if pipeline.parser is not None:
-        kind = pipeline.parser.kind
-        check_kind([("model", search)], kind, name=kind, source=FLAGS)
+        known = declared_options(pipeline.parser)
+        if known is not None:
+            check_owners(search, known, name=pipeline.parser.kind, key=lambda key: f"--{key.replace('_', '-')}")
     pipeline = pipeline.with_options(**search)
     report = SkipReport()
     examples = reading.examples(pipeline, report)
