@@ -39,31 +39,54 @@ def test_the_table_of_owners_is_that_of_the_parsers(parser: str) -> None:
     [
         ("graph", ("--beam", 4), "--beam is an option of transition parsers; the parser is graph"),
         ("graph2", ("--beam", 4), "--beam is an option of transition parsers; the parser is graph2"),
-        ("graph", ("--update", "early"), "--update is an option of transition parsers; the parser is graph"),
+        (
+            "graph",
+            ("--set", "learner.update=early"),
+            "--update is an option of transition parsers; the parser is graph",
+        ),
         (
             "transition",
-            ("--decoder", "projective"),
+            ("--set", "model.decoder=projective"),
             "--decoder is an option of graph parsers; the parser is transition",
         ),
-        ("transition", ("--labels", "joint"), "--labels is an option of graph parsers; the parser is transition"),
-        ("transition", ("--max-memory", 3), "--max-memory is an option of graph parsers; the parser is transition"),
         (
             "transition",
-            ("--cost-augmented",),
+            ("--set", "model.labels=joint"),
+            "--labels is an option of graph parsers; the parser is transition",
+        ),
+        (
+            "transition",
+            ("--set", "model.max_memory=3"),
+            "--max-memory is an option of graph parsers; the parser is transition",
+        ),
+        (
+            "transition",
+            (
+                "--set",
+                "learner.cost_augmented=true",
+            ),
             "--cost-augmented is an option of graph parsers; the parser is transition",
         ),
         (
             "transition",
-            ("--learner", "factored-mira"),
+            ("--set", "learner.learner=factored-mira"),
             "the learner factored-mira is for graph parsers; transition parsers know perceptron and mira",
         ),
         (
             "transition",
-            ("--learner", "mirra"),
+            ("--set", "learner.learner=mirra"),
             "unknown learner 'mirra'; known: factored-mira, mira, perceptron (did you mean 'mira'?)",
         ),
-        ("transition", ("--learner", "mira", "--clip", "0"), "clip must be more than 0, found 0.0"),
-        ("transition", ("--learner", "mira", "--clip", "nan"), "--clip: expected a number, found nan"),
+        (
+            "transition",
+            ("--set", "learner.learner=mira", "--set", "learner.clip=0"),
+            "clip must be more than 0, found 0.0",
+        ),
+        (
+            "transition",
+            ("--set", "learner.learner=mira", "--set", "learner.clip=nan"),
+            "--clip: expected a number, found nan",
+        ),
     ],
 )
 def test_options_of_another_kind(tmp_path: Path, parser: str, options: tuple[object, ...], message: str) -> None:
@@ -73,13 +96,17 @@ def test_options_of_another_kind(tmp_path: Path, parser: str, options: tuple[obj
 
 @pytest.mark.parametrize("value", ["0", "-1", "two"])
 def test_k_is_a_number_of_at_least_one(tmp_path: Path, value: str) -> None:
-    result = train(tmp_path, "--k", value)
+    result = train(tmp_path, "--set", f"learner.k={value}")
     assert result.code == 2
     assert result.err.startswith("error: Invalid value for '--k': ")
 
 
 def test_right_options_are_not_refused(tmp_path: Path) -> None:
-    for options in (("--beam", 4), ("--update", "early"), ("--learner", "mira", "--k", 3, "--clip", "0.5")):
+    for options in (
+        ("--beam", 4),
+        ("--set", "learner.update=early"),
+        ("--set", "learner.learner=mira", "--set", "learner.k=3", "--set", "learner.clip=0.5"),
+    ):
         result = train(tmp_path, *options)
         assert result.code == 1
         assert "expected a file, found nothing under this name" in result.err
@@ -88,10 +115,14 @@ def test_right_options_are_not_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("learner", "options", "message"),
     [
-        ((), ("--k", 3), "--k is an option of mira; the learner is perceptron"),
-        ((), ("--clip", 3), "--clip is an option of mira and factored-mira; the learner is perceptron"),
-        (("--learner", "perceptron"), ("--k", 3), "--k is an option of mira; the learner is perceptron"),
-        (("--learner", "mira"), ("--k", 3, "--clip", 3), None),
+        ((), ("--set", "learner.k=3"), "--k is an option of mira; the learner is perceptron"),
+        ((), ("--set", "learner.clip=3"), "--clip is an option of mira and factored-mira; the learner is perceptron"),
+        (
+            ("--set", "learner.learner=perceptron"),
+            ("--set", "learner.k=3"),
+            "--k is an option of mira; the learner is perceptron",
+        ),
+        (("--set", "learner.learner=mira"), ("--set", "learner.k=3", "--set", "learner.clip=3"), None),
     ],
 )
 def test_options_of_another_learner(
@@ -116,7 +147,11 @@ def test_what_the_learner_says_of_itself_is_noted(tmp_path: Path, stub_model: St
     treebank.write_text(PLAIN)
     base = ("train", treebank, "--model", tmp_path / "m", "--parser", "stub", "--epochs", 2)
     noted = []
-    for options in ((), ("--learner", "mira", "--k", 7, "--cost-augmented"), ("--update", "early")):
+    for options in (
+        (),
+        ("--set", "learner.learner=mira", "--set", "learner.k=7", "--set", "learner.cost_augmented=true"),
+        ("--set", "learner.update=early"),
+    ):
         assert run(*base, *options).code == 0
         noted.append(storage.inspect(tmp_path / "m").info["training"])
     assert [{key: value for key, value in entry.items() if key != "train"} for entry in noted] == [
@@ -144,7 +179,7 @@ def test_columns_are_names_with_commas() -> None:
 def test_an_empty_list_of_columns_is_a_choice(tmp_path: Path, stub_model: StubParser) -> None:
     treebank = tmp_path / "train.conllu"
     treebank.write_text(PLAIN)
-    assert run("train", treebank, "--model", tmp_path / "m", "--parser", "stub", "--inputs", "").code == 0
+    assert run("train", treebank, "--model", tmp_path / "m", "--parser", "stub", "--set", "model.inputs=").code == 0
     loaded = storage.load(tmp_path / "m")
     assert isinstance(loaded, StubParser)
     assert loaded.options["inputs"] == []

@@ -39,9 +39,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     heads = [[0 if head == 0 else UNKNOWN_HEAD for head in example.gold.heads[1:]] for example in questions]
     pairs = zip(questions, heads, strict=True)
     write_trees((Example(example.sentence, Tree.of(known)) for example, known in pairs), folder / "questions.conllu")
-    assert run("train", *arguments(folder, folder / "perceptron"), "--log", folder / "whole.jsonl", "-q") == Result(
-        0, "", ""
-    )
+    assert run(
+        "train", *arguments(folder, folder / "perceptron"), "--set", f"run.log={folder / 'whole.jsonl'}", "-q"
+    ) == Result(0, "", "")
     return folder
 
 
@@ -67,7 +67,7 @@ def test_ctrl_c_and_resume(folder: Path, tmp_path: Path, monkeypatch: pytest.Mon
     model, log = tmp_path / "m", tmp_path / "log.jsonl"
     with monkeypatch.context() as patch:
         stop_after(patch, epochs, KeyboardInterrupt())
-        result = run("train", *arguments(folder, model, "--log", log, "-q"))
+        result = run("train", *arguments(folder, model, "--set", f"run.log={log}", "-q"))
     assert (result.code, result.out, result.err) == (
         130,
         "",
@@ -83,7 +83,7 @@ def test_ctrl_c_and_resume(folder: Path, tmp_path: Path, monkeypatch: pytest.Mon
         f"error: {model}.checkpoint is of a training that was interrupted; add --resume to go on with it, "
         "or remove it\n",
     )
-    result = run("train", *arguments(folder, model, "--resume", "--log", log, "--json"))
+    result = run("train", *arguments(folder, model, "--resume", "--set", f"run.log={log}", "--json"))
     assert result.code == 0
     # Before the objective has started no epoch can be the best.
     assert result.err.startswith("resumed\n" if epochs == 1 else "resumed; best so far: epoch ")
@@ -161,7 +161,7 @@ def test_records_that_were_lost_do_not_change_the_model(
         run("train", *arguments(folder, model, "-q"))
     # Killed between the checkpoint and its record, in the middle of a line.
     kept.write_bytes(kept.read_bytes()[:-20])
-    result = run("train", *arguments(folder, model, "--resume", "--json", "--log", tmp_path / "l", "-q"))
+    result = run("train", *arguments(folder, model, "--resume", "--json", "--set", f"run.log={tmp_path / 'l'}", "-q"))
     assert result.code == 0
     assert [record["epoch"] for record in json.loads(result.out)["epochs"]] == [1, 2, *range(4, EPOCHS + 1)]
     assert len(logged(tmp_path / "l")) == EPOCHS - 1
@@ -229,36 +229,54 @@ def test_a_checkpoint_elsewhere_or_none(folder: Path, tmp_path: Path, monkeypatc
     original = training.Job.run
     monkeypatch.setattr(training.Job, "run", run_job)
     options = ("--epochs", 2, "-q")
-    run("train", *arguments(folder, tmp_path / "m", "--checkpoint", elsewhere / "c", *options))
+    run("train", *arguments(folder, tmp_path / "m", "--set", f"run.checkpoint={elsewhere / 'c'}", *options))
     assert seen == ["other", "c", "c.jsonl"]
     assert (names(tmp_path), names(elsewhere)) == (["m", "other"], [])
     seen.clear()
-    run("train", *arguments(folder, tmp_path / "m", "--no-checkpoint", *options))
+    run("train", *arguments(folder, tmp_path / "m", "--set", "run.checkpoint=false", *options))
     assert seen == ["m", "other"]
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--no-checkpoint", "--resume"), "--no-checkpoint contradicts --resume; leave one of them"),
-        (("--no-checkpoint", "--checkpoint", "c"), "--no-checkpoint contradicts --checkpoint; leave one of them"),
+        (("--set", "run.checkpoint=false", "--resume"), "--no-checkpoint contradicts --resume; leave one of them"),
         (
-            ("--base", "stub", "--resume"),
+            ("--set", "run.checkpoint=false", "--set", "run.checkpoint=c"),
+            "--no-checkpoint contradicts --checkpoint; leave one of them",
+        ),
+        (
+            ("--set", "train.base=stub", "--resume"),
             "a training with a base parser that is trained here has no checkpoints; leave --resume out",
         ),
         (
-            ("--base", "stub", "--checkpoint", "c"),
+            ("--set", "train.base=stub", "--set", "run.checkpoint=c"),
             "a training with a base parser that is trained here has no checkpoints; leave --checkpoint out",
         ),
-        (("--log", "{tmp}/m"), "--model and --log name the same file, {tmp}/m; give another name"),
-        (("--plot", "{tmp}/l.svg", "--log", "{tmp}/l.svg"), "--log and --plot name the same file, {tmp}/l.svg; give"),
-        (("--checkpoint", "{tmp}"), "cannot write the checkpoint {tmp}: it is a directory; give the name of a file"),
-        (("--log", "-"), "the log is not written to stdout (-); give the name of a file"),
-        (("--log", "{tmp}"), "cannot write the log {tmp}: it is a directory; give the name of a file"),
-        (("--log", "{tmp}/no/l"), "cannot write the log {tmp}/no/l: there is no folder {tmp}/no; create it first"),
-        (("--plot", "{tmp}/no/p.svg"), "cannot write the plot {tmp}/no/p.svg: there is no folder {tmp}/no; create"),
-        (("--log", "{tmp}/old"), "the log {tmp}/old exists already; remove it, or give another name"),
-        (("--log", "{tmp}/old", "--resume"), "the log {tmp}/old exists already; remove it, or give another name"),
+        (("--set", "run.log={tmp}/m"), "--model and --log name the same file, {tmp}/m; give another name"),
+        (
+            ("--set", "run.plot={tmp}/l.svg", "--set", "run.log={tmp}/l.svg"),
+            "--log and --plot name the same file, {tmp}/l.svg; give",
+        ),
+        (
+            ("--set", "run.checkpoint={tmp}"),
+            "cannot write the checkpoint {tmp}: it is a directory; give the name of a file",
+        ),
+        (("--set", "run.log=-"), "the log is not written to stdout (-); give the name of a file"),
+        (("--set", "run.log={tmp}"), "cannot write the log {tmp}: it is a directory; give the name of a file"),
+        (
+            ("--set", "run.log={tmp}/no/l"),
+            "cannot write the log {tmp}/no/l: there is no folder {tmp}/no; create it first",
+        ),
+        (
+            ("--set", "run.plot={tmp}/no/p.svg"),
+            "cannot write the plot {tmp}/no/p.svg: there is no folder {tmp}/no; create",
+        ),
+        (("--set", "run.log={tmp}/old"), "the log {tmp}/old exists already; remove it, or give another name"),
+        (
+            ("--set", "run.log={tmp}/old", "--resume"),
+            "the log {tmp}/old exists already; remove it, or give another name",
+        ),
     ],
 )
 def test_files_are_checked_before_any_data_is_read(
@@ -275,7 +293,7 @@ def test_files_are_checked_before_any_data_is_read(
 def test_a_folder_that_is_not_writable(tmp_path: Path, stub_model: StubParser) -> None:
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o500)
-    result = run("train", "x", "--parser", "stub", "--model", tmp_path / "m", "--log", closed / "l")
+    result = run("train", "x", "--parser", "stub", "--model", tmp_path / "m", "--set", f"run.log={closed / 'l'}")
     assert (result.code, result.err) == (
         2,
         f"error: cannot write the log {closed / 'l'}: the folder {closed} is not writable\n",
@@ -291,7 +309,7 @@ def test_a_log_of_something_else_is_left_alone(
         stop_after(patch, 1, KeyboardInterrupt())
         run("train", *arguments(folder, model, "-q"))
     log.write_text(content)
-    result = run("train", *arguments(folder, model, "--resume", "--log", log, "-q"))
+    result = run("train", *arguments(folder, model, "--resume", "--set", f"run.log={log}", "-q"))
     assert (result.code, result.err) == (2, f"error: {log} is not a log of treetune; remove it, or give another name\n")
     assert log.read_text() == content
     assert "m.checkpoint" in names(tmp_path)

@@ -58,8 +58,13 @@ def test_a_base_tree_file_reaches_the_trainer(folder: Path, monkeypatch: pytest.
     original = trainer.train
     monkeypatch.setattr(trainer, "train", spy)
     base, dev_base = folder / "base.conllu", folder / "dev-base.conllu"
-    assert train(folder, "--base", base).code == 0
-    assert train(folder, "--base", base, "--dev", folder / "dev.conllu", "--dev-base", dev_base).code == 0
+    assert train(folder, "--set", f"train.base={base}").code == 0
+    assert (
+        train(
+            folder, "--set", f"train.base={base}", "--dev", folder / "dev.conllu", "--set", f"train.dev_base={dev_base}"
+        ).code
+        == 0
+    )
     assert train(folder).code == 0
     assert seen == [(GUIDE_HEADS, []), (GUIDE_HEADS, GUIDE_HEADS), ([None] * 3, [])]
 
@@ -67,7 +72,7 @@ def test_a_base_tree_file_reaches_the_trainer(folder: Path, monkeypatch: pytest.
 def test_the_model_notes_the_files_of_its_base_tree(folder: Path) -> None:
     base, dev_base = folder / "base.conllu", folder / "dev-base.conllu"
     dev_base.write_text(BASE + "\n")
-    train(folder, "--base", base, "--dev", folder / "dev.conllu", "--dev-base", dev_base)
+    train(folder, "--set", f"train.base={base}", "--dev", folder / "dev.conllu", "--set", f"train.dev_base={dev_base}")
     training = storage.inspect(folder / "m").info["training"]
     for key, path in (("base_tree", base), ("dev_base", dev_base)):
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -78,7 +83,7 @@ def test_the_model_notes_the_files_of_its_base_tree(folder: Path) -> None:
 
 def test_a_base_tree_of_other_sentences_is_refused(folder: Path) -> None:
     (folder / "base.conllu").write_text(BASE.replace("Run\trun", "Ran\trun"))
-    result = train(folder, "--base", folder / "base.conllu")
+    result = train(folder, "--set", f"train.base={folder / 'base.conllu'}")
     assert result.code == 1
     assert result.err == (
         f"error: {folder / 'base.conllu'}: sentence 2 (sent_id s2): expected 'Run' as word 1, found 'Ran'; "
@@ -90,33 +95,33 @@ def test_a_base_tree_of_other_sentences_is_refused(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--dev-base", "g"), "--dev-base belongs to a --base file; give both or none"),
+        (("--set", "train.dev_base=g"), "--dev-base belongs to a --base file; give both or none"),
         (
-            ("--folds", 3),
+            ("--set", "train.folds=3"),
             "--folds is for a base parser that is trained here; name its parser, as in --base transition",
         ),
         (
-            ("--base", "{folder}/base.conllu", "--folds", 3),
+            ("--set", "train.base={folder}/base.conllu", "--set", "train.folds=3"),
             "--folds is for a base parser that is trained here; name its parser, as in --base transition",
         ),
         (
-            ("--base", "stub", "--dev-base", "{folder}/dev-base.conllu"),
+            ("--set", "train.base=stub", "--set", "train.dev_base={folder}/dev-base.conllu"),
             "--dev-base belongs to a --base file; the stub parser parses DEV itself",
         ),
         (
-            ("--base", "{folder}/base.conllu", "--dev", "{folder}/dev.conllu"),
+            ("--set", "train.base={folder}/base.conllu", "--dev", "{folder}/dev.conllu"),
             "with a --base file, --dev and --dev-base go together; give both or none",
         ),
         (
-            ("--base", "{folder}/base.conllu", "--dev-base", "{folder}/dev-base.conllu"),
+            ("--set", "train.base={folder}/base.conllu", "--set", "train.dev_base={folder}/dev-base.conllu"),
             "with a --base file, --dev and --dev-base go together; give both or none",
         ),
         (
-            ("--base", "{folder}/base.conllu", "--lenient"),
+            ("--set", "train.base={folder}/base.conllu", "--set", "train.lenient=true"),
             "--lenient skips sentences, and the trees of --base would no longer fit; leave one of them",
         ),
         (
-            ("--base", "transitoin"),
+            ("--set", "train.base=transitoin"),
             "expected a file or the name of a parser as --base, found 'transitoin'; "
             "parsers: transition, backward, graph, graph2, stub",
         ),
@@ -140,7 +145,17 @@ def test_training_reads_files_only(folder: Path) -> None:
 
 
 def test_a_base_tree_that_is_trained_here_is_part_of_the_model(folder: Path) -> None:
-    result = train(folder, "--base", "stub", "--folds", 3, "--dev", folder / "dev.conllu", "--learner", "mira")
+    result = train(
+        folder,
+        "--set",
+        "train.base=stub",
+        "--set",
+        "train.folds=3",
+        "--dev",
+        folder / "dev.conllu",
+        "--set",
+        "learner.learner=mira",
+    )
     assert (result.code, result.out) == (0, "")
     lines = [line.split("  ")[0] for line in result.err.split("\n")]
     assert lines == [
@@ -169,7 +184,18 @@ def test_a_base_tree_that_is_trained_here_is_part_of_the_model(folder: Path) -> 
 
 
 def test_options_are_the_main_parsers_and_inputs_both_parsers(folder: Path) -> None:
-    options = ("--base", "stub", "--folds", 2, "--beam", 3, "--inputs", "upos", "--json", "-q")
+    options = (
+        "--set",
+        "train.base=stub",
+        "--set",
+        "train.folds=2",
+        "--beam",
+        3,
+        "--set",
+        "model.inputs=upos",
+        "--json",
+        "-q",
+    )
     content = json.loads(train(folder, *options).out)
     assert [epoch["epoch"] for epoch in content["epochs"]] == [1, 2]
     loaded = storage.load(folder / "m")
@@ -181,12 +207,12 @@ def test_options_are_the_main_parsers_and_inputs_both_parsers(folder: Path) -> N
 
 
 def test_an_option_the_main_learner_has_no_use_for(folder: Path) -> None:
-    result = train(folder, "--base", "stub", "--folds", 2, "--k", 3, "-q")
+    result = train(folder, "--set", "train.base=stub", "--set", "train.folds=2", "--set", "learner.k=3", "-q")
     assert (result.code, result.err) == (2, "error: --k is an option of mira; the learner is perceptron\n")
 
 
 def test_too_many_folds(folder: Path) -> None:
-    result = train(folder, "--base", "stub")
+    result = train(folder, "--set", "train.base=stub")
     assert (result.code, result.err) == (2, "error: folds must be at most the number of sentences, 3, found 10\n")
 
 
@@ -195,7 +221,7 @@ def test_ctrl_c_while_the_base_tree_learns(folder: Path, monkeypatch: pytest.Mon
         raise KeyboardInterrupt
 
     monkeypatch.setattr(StubParser, "predict_batch", interrupt)
-    result = train(folder, "--base", "stub", "--folds", 2, "-q")
+    result = train(folder, "--set", "train.base=stub", "--set", "train.folds=2", "-q")
     assert (result.code, result.err) == (130, f"interrupted: {folder / 'm'} was not written\n")
 
 
@@ -210,11 +236,11 @@ def test_parse_hands_the_base_tree_to_the_parser(folder: Path, monkeypatch: pyte
 
     monkeypatch.setattr(StubParser, "predict_batch", spy)
     parse = ("parse", folder / "m", folder / "dev.conllu")
-    with_base_tree = run(*parse, "--base", folder / "base.conllu")
+    with_base_tree = run(*parse, "--set", f"train.base={folder / 'base.conllu'}")
     assert (with_base_tree.code, with_base_tree.err) == (0, "")
     assert with_base_tree.out == run(*parse).out
     stdin = run("parse", folder / "m", "-", "--base", folder / "base.conllu", stdin=PLAIN)
-    assert stdin.out == run(*parse, "--base", "-", stdin=BASE).out
+    assert stdin.out == run(*parse, "--set", "train.base=-", stdin=BASE).out
     assert seen == [GUIDE_HEADS, [None] * 3, GUIDE_HEADS, GUIDE_HEADS]
 
 
@@ -245,9 +271,9 @@ def test_parse_refuses_a_base_tree_of_other_sentences(folder: Path, text: str, p
 def test_parse_refuses_wrong_combinations(folder: Path) -> None:
     train(folder)
     for options, message in (
-        (("-", "--base", "-"), "only one of IN and --base can be read from stdin"),
+        (("-", "--set", "train.base=-"), "only one of IN and --base can be read from stdin"),
         (
-            (folder / "dev.conllu", "--base", folder / "base.conllu", "--lenient"),
+            (folder / "dev.conllu", "--set", f"train.base={folder / 'base.conllu'}", "--set", "train.lenient=true"),
             "--lenient skips sentences, and the trees of --base would no longer fit; leave one of them",
         ),
     ):
@@ -280,7 +306,7 @@ def test_jackknife_writes_the_sentences_with_other_trees(folder: Path) -> None:
 
 def test_what_jackknife_writes_is_a_base_tree(folder: Path) -> None:
     jackknife(folder, "-o", folder / "out.conllu")
-    assert train(folder, "--base", folder / "out.conllu").code == 0
+    assert train(folder, "--set", f"train.base={folder / 'out.conllu'}").code == 0
 
 
 def test_jackknife_writes_the_format_of_the_name(folder: Path) -> None:
@@ -297,11 +323,11 @@ def test_jackknife_takes_stdin_and_seeds(folder: Path) -> None:
     ("options", "message"),
     [
         (
-            ("--parser", "transition", "--decoder", "projective"),
+            ("--parser", "transition", "--set", "model.decoder=projective"),
             "--decoder is an option of graph parsers; the parser is",
         ),
-        (("--learner", "mirra"), "unknown learner 'mirra'"),
-        (("--folds", 1), "Invalid value for '--folds'"),
+        (("--set", "learner.learner=mirra"), "unknown learner 'mirra'"),
+        (("--set", "train.folds=1"), "Invalid value for '--folds'"),
     ],
 )
 def test_jackknife_checks_options_before_any_data_is_read(
@@ -315,7 +341,7 @@ def test_jackknife_checks_options_before_any_data_is_read(
 
 def test_jackknife_refuses_what_the_learner_has_no_use_for(folder: Path) -> None:
     out = folder / "out.conllu"
-    result = jackknife(folder, "--clip", 1, "-o", out)
+    result = jackknife(folder, "--set", "learner.clip=1", "-o", out)
     assert result.code == 2
     assert result.err == "error: --clip is an option of mira and factored-mira; the learner is perceptron\n"
     assert not out.exists()

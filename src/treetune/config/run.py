@@ -15,6 +15,7 @@ from treetune.config.config import Config
 from treetune.config.reading import Say, check_readable, fingerprint, make_reader, silent
 from treetune.config.schema import LEARNER, PIPELINE, TOKENIZER
 from treetune.config.tables import to_json
+from treetune.errors import ModelError
 from treetune.evaluate.scorers import Measured
 from treetune.models.pipeline import Pipeline
 from treetune.models.quantize import compact
@@ -134,6 +135,8 @@ class TrainingRun(ABC):
     @property
     def last(self) -> Progress:
         """The report on the epoch that the last stage kept."""
+        if not self.best:
+            raise ModelError("this run has not been trained; consume its train() first")
         return list(self.best.values())[-1]
 
     def info(self) -> dict[str, Any]:

@@ -225,7 +225,7 @@ def checked(
     for key in content:
         if key not in settings:
             with source.within(table):
-                raise unknown_name("key", key, known or settings)
+                raise unknown_name(f"key of [{table}]" if source.flags else "key", key, known or settings)
     return {key: _checked(value, settings[key], table=table, source=source) for key, value in content.items()}
 
 
