@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commandline import Result, run
+from commandline import Result, run, sets
 
 from stub_parser import StubParser, stub_model_fixture
 from treetune import storage
@@ -113,7 +113,7 @@ def test_plain_options_say_the_same(folder: Path, tmp_path: Path) -> None:
 
 
 def test_the_experiment_of_a_model_trains_it_again(folder: Path, tmp_path: Path) -> None:
-    changes = ("--set", "learner.learner=mira", "--set", "learner.clip=inf", "--set", "objective.questions.k=4")
+    changes = sets("learner.learner=mira", "learner.clip=inf", "objective.questions.k=4")
     assert run("train", folder / "e.toml", "--model", tmp_path / "first", "-q", *changes).code == 0
     result = run("info", tmp_path / "first", "--config")
     assert (result.code, result.err) == (0, "")
@@ -191,7 +191,7 @@ def test_the_report_has_tallies(folder: Path, tmp_path: Path) -> None:
 
 
 def test_the_best_epoch_by_an_objective(folder: Path, tmp_path: Path) -> None:
-    options = ("--set", "train.choose_by=questions", "--set", "train.epochs=6", "--json", "-q")
+    options = (*sets("train.choose_by=questions", "train.epochs=6"), "--json", "-q")
     content = json.loads(run("train", folder / "e.toml", "--model", tmp_path / "m", *options).out)
     # Of the epochs in which the objective took part: from its start, the third.
     costs = [entry["objectives"][1]["dev_cost"] for entry in content["epochs"]][2:]

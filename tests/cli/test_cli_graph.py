@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from cli_samples import column
-from commandline import Result, run
+from commandline import Result, run, sets
 
 from treetune import storage
 from treetune.corpus.conllu import read_conllu
@@ -25,7 +25,7 @@ MODELS: dict[str, tuple[object, ...]] = {
     "graph2": ("--parser", "graph2"),
     "joint": ("--parser", "graph", "--set", "model.labels=joint"),
     "crossing": ("--parser", "graph", "--set", "model.decoder=non-projective"),
-    "stacked": ("--parser", "graph", "--set", "train.base=transition", "--set", "train.folds=2"),
+    "stacked": ("--parser", "graph", *sets("train.base=transition", "train.folds=2")),
 }
 
 
@@ -174,7 +174,7 @@ def test_same_seed_same_bytes_and_every_option_another_model(folder: Path, tmp_p
 def test_search_options(folder: Path) -> None:
     parse = ("parse", folder / "graph", folder / "test.conllu")
     plain = run(*parse)
-    assert run(*parse, "--set", "model.decoder=projective", "--set", "model.max_memory=3") == plain
+    assert run(*parse, *sets("model.decoder=projective", "model.max_memory=3")) == plain
     crossing = run(*parse, "--set", "model.decoder=non-projective")
     assert crossing.code == 0
     assert all(is_tree(example.gold.heads) for example in read_conllu(crossing.out.split("\n")))
@@ -208,7 +208,7 @@ def test_a_base_tree_from_a_file(folder: Path, tmp_path: Path) -> None:
     done = run("jackknife", folder / "train.conllu", "-o", train_base, "--folds", 2, "--epochs", 2, "-q")
     assert (done.code, done.err) == (0, "")
     assert run("parse", folder / "graph2", folder / "dev.conllu", "-o", dev_base, "-q").code == 0
-    options = ("--parser", "graph", "--set", f"train.base={train_base}", "--set", f"train.dev_base={dev_base}")
+    options = ("--parser", "graph", *sets(f"train.base={train_base}", f"train.dev_base={dev_base}"))
     assert train(folder, model, *options).code == 0
     assert storage.inspect(model).info["training"]["base_tree"]["sentences"] == 200
     stacked = run("parse", model, folder / "dev.conllu", "--base", dev_base, "-o", tmp_path / "out.conllu", "-q")

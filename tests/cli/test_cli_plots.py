@@ -102,7 +102,7 @@ def test_formats_that_are_not_known(tmp_path: Path, stub_model: StubParser, name
     result = run("train", tmp_path / "none", "--parser", "stub", "--model", tmp_path / "m", "--set", f"run.plot={path}")
     assert (result.code, result.err) == (
         2,
-        f"error: --plot: expected a file that ends in .svg, .png, .pdf, found {str(path)!r}\n",
+        f"error: run.plot: expected a file that ends in .svg, .png, .pdf, found {str(path)!r}\n",
     )
 
 
@@ -123,5 +123,5 @@ def test_without_matplotlib(tmp_path: Path, stub_model: StubParser, monkeypatch:
     )
     assert (result.code, result.err) == (
         2,
-        "error: --plot needs matplotlib, which is not installed; install it with pip install 'treetune[plots]'\n",
+        "error: run.plot needs matplotlib, which is not installed; install it with pip install 'treetune[plots]'\n",
     )

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commandline import Result, run, stop_after
+from commandline import Result, run, sets, stop_after
 
 from stub_parser import StubParser, stub_model_fixture
 from treetune.cli import training
@@ -242,7 +242,7 @@ def test_a_checkpoint_elsewhere_or_none(folder: Path, tmp_path: Path, monkeypatc
     [
         (("--set", "run.checkpoint=false", "--resume"), "--no-checkpoint contradicts --resume; leave one of them"),
         (
-            ("--set", "run.checkpoint=false", "--set", "run.checkpoint=c"),
+            sets("run.checkpoint=false", "run.checkpoint=c"),
             "--no-checkpoint contradicts --checkpoint; leave one of them",
         ),
         (
@@ -250,12 +250,12 @@ def test_a_checkpoint_elsewhere_or_none(folder: Path, tmp_path: Path, monkeypatc
             "a training with a base parser that is trained here has no checkpoints; leave --resume out",
         ),
         (
-            ("--set", "train.base=stub", "--set", "run.checkpoint=c"),
+            sets("train.base=stub", "run.checkpoint=c"),
             "a training with a base parser that is trained here has no checkpoints; leave --checkpoint out",
         ),
         (("--set", "run.log={tmp}/m"), "--model and --log name the same file, {tmp}/m; give another name"),
         (
-            ("--set", "run.plot={tmp}/l.svg", "--set", "run.log={tmp}/l.svg"),
+            sets("run.plot={tmp}/l.svg", "run.log={tmp}/l.svg"),
             "--log and --plot name the same file, {tmp}/l.svg; give",
         ),
         (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from cli_samples import column
-from commandline import run
+from commandline import run, sets
 
 import treetune
 from stub_parser import StubParser, stub_model_fixture
@@ -232,7 +232,7 @@ def test_what_cannot_be_written_is_refused(
             "--tagger: the tagger gives ner, at which the parser does not look; leave it out",
         ),
         (
-            ("--set", "train.tagger=tags.treetune", "--set", "model.inputs=feats"),
+            sets("train.tagger=tags.treetune", "model.inputs=feats"),
             "--tagger: the tagger gives upos, xpos, at which the parser does not look; leave it out",
         ),
         (
@@ -322,10 +322,7 @@ def test_clusters_and_what_uses_them(folder: Path, monkeypatch: pytest.MonkeyPat
     parser = (
         "--features",
         "clusters-only",
-        "--set",
-        "model.inputs=",
-        "--set",
-        "model.clusters=clusters.txt",
+        *sets("model.inputs=", "model.clusters=clusters.txt"),
         "--beam",
         1,
     )

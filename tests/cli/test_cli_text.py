@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from cli_samples import PLAIN, column
-from commandline import run, stop_after
+from commandline import run, sets, stop_after
 
 import treetune
 from pipeline_samples import TEXT, small_pipeline
@@ -441,11 +441,11 @@ def test_what_of_a_pipeline_cannot_go_on(model: Path, questions: Path, tmp_path:
         (("--task", "pipeline", "--resume"), "--resume cannot be given with --task pipeline; leave it out"),
         (("--task", "pipeline", "--also", "root:x"), "--also cannot be given with --task pipeline; leave it out"),
         (
-            ("--set", "pipeline.jackknife=2", "--set", "train.base=graph"),
+            sets("pipeline.jackknife=2", "train.base=graph"),
             "--base cannot be given with --jackknife; leave it out",
         ),
         (
-            ("--set", "pipeline.jackknife=2", "--set", "train.choose_by=UAS"),
+            sets("pipeline.jackknife=2", "train.choose_by=UAS"),
             "--choose-by cannot be given with --jackknife; leave it out",
         ),
         (("--task", "pipeline", "--set", "model.decoder=projective"), "--decoder is an option of graph parsers"),
@@ -454,7 +454,7 @@ def test_what_of_a_pipeline_cannot_go_on(model: Path, questions: Path, tmp_path:
             "--column cannot be given with --task pipeline; leave it out",
         ),
         (
-            ("--set", "pipeline.jackknife=2", "--set", "model.order=2"),
+            sets("pipeline.jackknife=2", "model.order=2"),
             "--order cannot be given with --jackknife; leave it out",
         ),
         (

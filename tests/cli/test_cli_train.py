@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cli_samples import PLAIN
-from commandline import Result, run
+from commandline import Result, run, sets
 
 from stub_parser import StubParser, stub_model_fixture
 from treetune import storage
@@ -97,7 +97,7 @@ def test_what_the_model_says_about_its_training(treebank: Path) -> None:
     }
     info = storage.inspect(treebank.parent / "m").info
     scores = info.pop("scores")
-    assert info.pop("experiment") == {
+    assert info.pop("config") == {
         "model": {"parser": "stub"},
         "learner": {"learner": "mira", "k": 3},
         "train": {
@@ -126,7 +126,7 @@ def test_without_dev_there_are_no_scores_and_the_last_epoch_counts(treebank: Pat
     result = train(treebank, "--epochs", 2)
     assert result.err.startswith("epoch 1/2  updated on 2 of 3 sentences  0.5 CPU-s\n")
     info = storage.inspect(treebank.parent / "m").info
-    assert set(info) == {"training", "experiment"}
+    assert set(info) == {"training", "config"}
     assert info["training"]["best_epoch"] == 2
     assert not {"dev", "choose_by"} & set(info["config"]["train"])
     assert "dev" not in info["training"]
@@ -164,28 +164,20 @@ def test_options_reach_the_trainer_and_the_parser(treebank: Path) -> None:
         treebank,
         *("--epochs", 3, "--seed", 9, "--threads", 2, "--set", "run.checkpoint=false"),
         *(
-            "--set",
-            "learner.learner=mira",
-            "--set",
-            "learner.k=3",
-            "--set",
-            "learner.clip=0.5",
-            "--set",
-            "learner.update=early",
-            "--set",
-            "learner.cost_augmented=true",
+            *sets(
+                "learner.learner=mira",
+                "learner.k=3",
+                "learner.clip=0.5",
+                "learner.update=early",
+                "learner.cost_augmented=true",
+            ),
         ),
         *(
             "--beam",
             4,
-            "--set",
-            "model.decoder=non-projective",
-            "--set",
-            "model.labels=joint",
-            "--set",
-            "model.max_memory=1.5",
+            *sets("model.decoder=non-projective", "model.labels=joint", "model.max_memory=1.5"),
         ),
-        *("--features", "hall2011", "--set", "model.inputs=UPOS, feats"),
+        *("--features", "hall2011", "--set", "model.inputs=['upos', 'feats']"),
     )
     assert CALLS == [
         {"epochs": 10, "seed": 1, "threads": 1},
@@ -198,7 +190,7 @@ def test_options_reach_the_trainer_and_the_parser(treebank: Path) -> None:
     assert plain.options == {"beam": 8, "features": "default"}
     assert asked.options == {
         **{"beam": 4, "decoder": "non-projective", "labels": "joint", "max_memory": 1.5},
-        **{"features": "hall2011", "inputs": ("upos", "feats")},
+        **{"features": "hall2011", "inputs": ["upos", "feats"]},
     }
 
 
@@ -315,7 +307,9 @@ def test_without_projectivize_crossing_arcs_are_left_out(treebank: Path) -> None
     treebank.write_text(crossing)
     result = train(treebank, "--set", "train.projectivize=false")
     assert result.code == 1
-    assert result.err == (f"error: {treebank}: every sentence has crossing arcs; train without --no-projectivize\n")
+    assert result.err == (
+        f"error: {treebank}: every sentence has crossing arcs; train with train.projectivize = true\n"
+    )
 
 
 @pytest.mark.parametrize("older", [None, b"older"])
