@@ -1,4 +1,4 @@
-"""Stacking by a file of base trees and by the name of a parser, and ``treetune jackknife``, with parsers that learn nothing."""
+"""Stacking by files of base trees and by the name of a parser, and ``treetune jackknife``, with a stub."""
 
 from __future__ import annotations
 
@@ -118,7 +118,8 @@ def test_base_trees_of_other_sentences_is_refused(folder: Path) -> None:
         ),
         (
             sets("train.base={folder}/base.conllu", "train.lenient=true"),
-            "train.lenient skips sentences, and the base trees of train.base would no longer fit; leave one of them out",
+            "train.lenient skips sentences, and the base trees of train.base would no longer fit; leave one of "
+            "them out",
         ),
         (
             sets("train.base=transitoin"),
