@@ -13,7 +13,7 @@ from treetune.corpus.files import STDOUT, full_disk_said
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from treetune.learning.progress import Progress, ObjectiveProgress
+    from treetune.learning.progress import ObjectiveProgress, Progress
 
 # Takes how many sentences and how many words were done since the last call.
 Advance = Callable[[int, int], None]

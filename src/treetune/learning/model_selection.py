@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from treetune.errors import ConfigError
-from treetune.evaluation.base import CorpusScores, Scorer
+from treetune.evaluation.base import CorpusScores
+from treetune.evaluation.scorers import Scorer
 from treetune.learning.objectives import Objective, sentence_and_reference
 from treetune.models.base import Model
 
