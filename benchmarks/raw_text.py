@@ -27,7 +27,7 @@ import train_peers
 import treetune
 from treetune.corpus.conllu import format_conllu
 from treetune.corpus.rawtext import raw_text
-from treetune.evaluate import evaluate_text
+from treetune.evaluation import evaluate_text
 from treetune.storage import find_model, inspect
 
 PARTS = {"dev": Path("ud", "en_ewt-dev.conllu"), "test": Path("ud", "en_ewt-test.conllu")}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import conllu_columns
 from treetune import Tree, read_trees
-from treetune.evaluate import evaluate
+from treetune.evaluation import evaluate
 
 # What the official scorer may be told about enhanced graphs; nothing of it concerns trees.
 _ENHANCED_OPTIONS = (

@@ -116,7 +116,7 @@ def udpipe_task(path: Path, sentences: list[treetune.Sentence]) -> Callable[[], 
         made = []
         for sentence in sentences:
             made.append(udpipe.Sentence())
-            for word in sentence.words:
+            for word in sentence.forms[1:]:
                 made[-1].addWord(word)
         return lambda: [model.tag(sentence, model.DEFAULT) for sentence in made]
 

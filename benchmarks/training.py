@@ -21,7 +21,7 @@ from typing import Any
 import measure
 import treetune
 from treetune.build import PARSERS, make_parser
-from treetune.evaluate import evaluate
+from treetune.evaluation import evaluate
 
 TRAIN = Path("ud", "en_ewt-train.conllu")
 PARTS = {"dev": Path("ud", "en_ewt-dev.conllu"), "test": Path("ud", "en_ewt-test.conllu")}

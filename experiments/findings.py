@@ -13,7 +13,7 @@ import numpy as np
 import outcomes
 from runs import Record
 from treetune import Example
-from treetune.evaluate import Counts, McNemar, Scores, mcnemar, paired_bootstraps
+from treetune.evaluation import Counts, McNemar, Scores, mcnemar, paired_bootstraps
 
 SIGNIFICANT = 0.05
 SUMMARISED = (*outcomes.METRICS, "crossing_UAS", "crossing_LAS", "words_per_cpu_second")

@@ -61,9 +61,9 @@ def with_tags(tagger: Tagger, examples: Sequence[Tagged]) -> list[Tagged]:
 
 def with_gold_tags(examples: Sequence[Tagged], treebank: Sequence[Example]) -> list[Tagged]:
     """Return the sentences with the tags of a treebank; the few that were changed since keep those they have."""
-    known = {example.sentence.words: example.sentence.upos for example in treebank}
+    known = {example.sentence.forms[1:]: example.sentence.upos for example in treebank}
     return [
-        replace(one, sentence=replace(one.sentence, upos=known.get(one.sentence.words, one.sentence.upos)))
+        replace(one, sentence=replace(one.sentence, upos=known.get(one.sentence.forms[1:], one.sentence.upos)))
         for one in examples
     ]
 

@@ -46,5 +46,5 @@ def merged(files: Mapping[str, Sequence[tuple[Example, WordOrder]]]) -> list[tup
     found: dict[tuple[str, ...], tuple[Sentence, dict[str, WordOrder]]] = {}
     for file, pairs in files.items():
         for example, order in pairs:
-            found.setdefault(example.sentence.words, (example.sentence, {}))[1][file] = order
+            found.setdefault(example.sentence.forms[1:], (example.sentence, {}))[1][file] = order
     return list(found.values())

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from treetune import Example, Tree
-from treetune.evaluate import Counts, Scores
-from treetune.evaluate.scores import LABELLED, RIGHT_HEAD, RIGHT_LABEL
+from treetune.evaluation import Counts, Scores
+from treetune.evaluation.scores import LABELLED, RIGHT_HEAD, RIGHT_LABEL
 
 RIGHT_ARC = LABELLED | RIGHT_HEAD | RIGHT_LABEL
 

@@ -19,7 +19,7 @@ import treetune
 from tagging import COLUMNS, clusters_of, raw_questions, read, train_tagger
 from tasks import Counts, Expectation, Setting, TaskExperiment, TaskRow, main
 from treetune import Example, Sentence, Tagger, TransitionParser
-from treetune.evaluate import Metric, evaluate
+from treetune.evaluation import Metric, evaluate
 from treetune.learning.jackknife import jackknife_tags
 
 TAGS, CLUSTERS, NEITHER = "predicted tags", "clusters instead of tags", "neither"

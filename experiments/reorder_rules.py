@@ -22,7 +22,7 @@ import measuring
 import treetune
 from common import default_file
 from treetune.corpus.orders import Ordered, read_orders
-from treetune.evaluate.ordering import ORDER_METRICS, OrderScores, compare_orders, evaluate_orders
+from treetune.evaluation.ordering import ORDER_METRICS, OrderScores, compare_orders, evaluate_orders
 from treetune.reorder import Reorderer, RuleSet, load_rules
 from treetune.reorder.learn import LearnOptions, learn_rules
 

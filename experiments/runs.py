@@ -22,7 +22,7 @@ from recipes import Recipe, Training, WarmStart, loss_of
 from treetune import Example
 from treetune.corpus.orders import WordOrder
 from treetune.corpus.projectivity import is_projective
-from treetune.evaluate import evaluate
+from treetune.evaluation import evaluate
 from treetune.learning.trainer import USUAL_START
 from treetune.models.base import Parser
 

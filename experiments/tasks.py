@@ -1,7 +1,7 @@
 """Experiments whose rows are not one parser on one treebank: taggers, entities, parsers on predicted tags.
 
 A row is a function that trains whatever it needs and returns, for each test file, a few counts of every sentence; all
-scores are ratios of sums of these, as in `treetune.evaluate`. Runs are kept and not made again, as in `common`.
+scores are ratios of sums of these, as in `treetune.evaluation`. Runs are kept and not made again, as in `common`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from common import ORIGIN, default_file
 from findings import SIGNIFICANT, spread
 from outcomes import pack_numbers, unpack_numbers
 from runs import Record, ResultFile
-from treetune.evaluate import Metric, paired_bootstraps
+from treetune.evaluation import Metric, paired_bootstraps
 
 Counts = tuple[int, ...]
 

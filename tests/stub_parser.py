@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from treetune.build import PARSERS
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import DataError, unknown_name
-from treetune.evaluate.scorers import TREES, Scorer
+from treetune.evaluation.scorers import TREES, Scorer
 from treetune.models.base import Candidate
 from treetune.models.learning_options import LearningOptions, check_learner
 from treetune.models.registry import MODELS

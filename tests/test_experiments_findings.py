@@ -12,7 +12,7 @@ import pytest
 
 from config_samples import Oracle, lab
 from treetune.corpus.sentence import Example
-from treetune.evaluate import evaluate, mcnemar
+from treetune.evaluation import evaluate, mcnemar
 from treetune.sample import generate
 
 GOLD = generate(60, seed=3)

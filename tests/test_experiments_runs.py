@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from config_samples import Oracle, lab, small_data_fixture
 from strategies import trees
 from treetune.corpus.sentence import Example, Sentence, Tree
-from treetune.evaluate import compare, evaluate
+from treetune.evaluation import compare, evaluate
 
 __all__ = ["small_data_fixture"]
 

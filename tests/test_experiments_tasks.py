@@ -22,7 +22,7 @@ Records = dict[str, dict[str, Any]]
 def as_entities(example: Example) -> Tagged:
     """Every proper noun is a person."""
     words = [word for word, tag in enumerate(example.sentence.upos) if tag == "PROPN"]
-    sentence = Sentence.of(example.sentence.words)
+    sentence = Sentence.of(example.sentence.forms[1:])
     return Tagged(sentence, Tags(iob_tags([Span(word, word + 1, "PER") for word in words], len(sentence))))
 
 
@@ -32,7 +32,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = write_treebanks(tmp_path_factory.mktemp("data"), sizes=(60, 15, 20))
     write_conllu(generate(40, seed=5), folder / "ud" / "en_gum-train.conllu")
     for name in ("unlabeled", "unlabeled-web"):
-        lines = [" ".join(example.sentence.words[:-1]) + "?" for example in generate(40, seed=6)]
+        lines = [" ".join(example.sentence.forms[1:-1]) + "?" for example in generate(40, seed=6)]
         (folder / "questions" / f"{name}.txt").write_text("\n".join(lines) + "\n")
     (folder / "ner").mkdir()
     for seed, name in enumerate(("uner-train", "uner-test", "wnut17-train", "wnut17-dev", "wnut17-test")):

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from treetune.corpus.tags import Tagged, Tags, tagged
     from treetune.corpus.treebank import read_trees, write_trees
     from treetune.errors import TreetuneError
-    from treetune.evaluate.scores import Scores
+    from treetune.evaluation.scores import Scores
     from treetune.learning.objectives import Objective
     from treetune.learning.trainer import train
     from treetune.models.base import Candidate
@@ -31,7 +31,7 @@ _HOMES = {
     "GraphParser": "treetune.models.graph.parser",
     "Objective": "treetune.learning.objectives",
     "Pipeline": "treetune.models.pipeline",
-    "Scores": "treetune.evaluate.scores",
+    "Scores": "treetune.evaluation.scores",
     "Sentence": "treetune.corpus.sentence",
     "Tagged": "treetune.corpus.tags",
     "Tagger": "treetune.models.sequence.tagger",

@@ -16,7 +16,7 @@ from commandline import Result, run
 from stub_parser import StubParser, stub_model_fixture
 from treetune import storage
 from treetune.corpus.sentence import Example
-from treetune.evaluate.scores import evaluate
+from treetune.evaluation.scores import evaluate
 from treetune.learning import trainer
 from treetune.learning.progress import Progress
 

@@ -17,7 +17,7 @@ from memory_parser import MemoryParser
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.corpus.tags import tagged
 from treetune.errors import ConfigError
-from treetune.evaluate.scores import evaluate
+from treetune.evaluation.scores import evaluate
 from treetune.learning.jackknife import FoldProgress, jackknife, jackknife_tags, make_folds
 from treetune.learning.trainer import train
 from treetune.models.sequence.tagger import Tagger

@@ -10,7 +10,7 @@ import pytest
 from treetune.corpus.base_trees import with_base_trees
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ModelError
-from treetune.evaluate.scores import evaluate
+from treetune.evaluation.scores import evaluate
 from treetune.learning.stacking import train_stacked
 from treetune.learning.trainer import train
 from treetune.models.graph.parser import GraphParser

@@ -12,8 +12,8 @@ import pytest
 from treetune.corpus.projectivity import is_projective
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ConfigError, DataError
-from treetune.evaluate.scorers import Scorer
-from treetune.evaluate.scores import evaluate
+from treetune.evaluation.scorers import Scorer
+from treetune.evaluation.scores import evaluate
 from treetune.learning import trainer
 from treetune.learning.progress import Progress
 from treetune.learning.trainer import train

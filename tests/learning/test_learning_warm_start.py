@@ -15,7 +15,7 @@ import treetune
 from treetune import Objective, train
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ConfigError, DataError, TreetuneError
-from treetune.evaluate.scores import evaluate
+from treetune.evaluation.scores import evaluate
 from treetune.learning.objectives import STEPS
 from treetune.losses import Attachment, Root
 from treetune.models.base import Parser

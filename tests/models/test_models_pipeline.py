@@ -18,7 +18,7 @@ from treetune.corpus.rawtext import misc_value, raw_text
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.corpus.wellformed import is_tree
 from treetune.errors import ConfigError, DataError, ModelError
-from treetune.evaluate.alignment import evaluate_text
+from treetune.evaluation.alignment import evaluate_text
 from treetune.learning.pipeline_training import PipelineProgress, tag_columns, train_pipeline
 from treetune.models import pipeline as pipeline_module
 from treetune.models.pipeline import Pipeline
@@ -30,7 +30,7 @@ from treetune.sample import generate
 
 def test_a_text_becomes_sentences_with_tags_and_trees() -> None:
     examples = small_pipeline()(TEXT)
-    assert [example.sentence.words[0] for example in examples] == ["The", "The", "A"]
+    assert [example.sentence.forms[1] for example in examples] == ["The", "The", "A"]
     for example in examples:
         assert is_tree(example.gold.heads)
         assert "_" not in (*example.sentence.upos, *example.sentence.xpos)

@@ -11,7 +11,7 @@ import pytest
 import treetune
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.errors import ConfigError, DataError, ModelError, TreetuneError
-from treetune.evaluate import evaluate
+from treetune.evaluation import evaluate
 from treetune.learning.reranking import WEIGHTS, tune_weight
 from treetune.models.base import Parser
 from treetune.models.feature_model import TreeParser

@@ -9,7 +9,7 @@ from typing import Any
 from treetune.config.changes import name_of
 from treetune.config.objectives import TREEBANK
 from treetune.errors import ConfigError, unknown_name
-from treetune.evaluate.metrics import METRICS
+from treetune.evaluation.metrics import METRICS
 
 # Gold trees, or gold tags for a tagger, which are learned as the treebank is and have no loss.
 GOLD = ("trees", "tags")

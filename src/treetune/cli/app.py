@@ -18,7 +18,7 @@ from treetune.cli.evaluate import evaluate
 from treetune.cli.info import info
 from treetune.cli.jackknife import jackknife
 from treetune.cli.parse import parse
-from treetune.cli.reorder_app import reorder_app
+from treetune.cli.reorder import reorder_app
 from treetune.cli.rerank import rerank
 from treetune.cli.tag import tag
 from treetune.cli.train import train

@@ -21,8 +21,8 @@ from treetune.corpus.files import check_kept
 from treetune.corpus.rawtext import raw_text
 from treetune.corpus.sentence import Example
 from treetune.errors import ConfigError, unknown_name
-from treetune.evaluate.alignment import TextScores, evaluate_text
-from treetune.evaluate.metrics import percent
+from treetune.evaluation.alignment import TextScores, evaluate_text
+from treetune.evaluation.metrics import percent
 from treetune.models.pipeline import Pipeline
 from treetune.models.quantize import compact
 from treetune.storage import check_target, save

@@ -12,7 +12,7 @@ from treetune.cli.runfiles import RunFiles
 from treetune.cli.training_progress import Check, follow_epochs, follow_folds, scores_line
 from treetune.config.recipe import Recipe
 from treetune.config.task import Task, numbers
-from treetune.evaluate.scores import evaluate as score
+from treetune.evaluation.scores import evaluate as score
 
 if TYPE_CHECKING:
     from treetune.learning.jackknife import FoldProgress

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from treetune.cli.console import Advance, note, progress_bar
 from treetune.cli.display import training_display
-from treetune.evaluate.metrics import percent
+from treetune.evaluation.metrics import percent
 
 if TYPE_CHECKING:
     from treetune.corpus.sentence import Tree
-    from treetune.evaluate.scorers import Measured
+    from treetune.evaluation.scorers import Measured
     from treetune.learning.jackknife import FoldProgress
     from treetune.learning.progress import Progress, Tally
 

@@ -11,7 +11,7 @@ from treetune.config.keys import LEARNER_HINTS, checked, hints_of
 from treetune.config.source import Source
 from treetune.corpus.tags import TAG_COLUMNS
 from treetune.errors import ConfigError, unknown_name
-from treetune.evaluate.scorers import TREES, Scorer
+from treetune.evaluation.scorers import TREES, Scorer
 from treetune.models.pipeline import Pipeline
 from treetune.storage import load
 

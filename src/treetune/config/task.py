@@ -14,7 +14,7 @@ from treetune.config.keys import LEARNER_HINTS
 from treetune.config.reading import make_reader
 from treetune.config.stored import to_json
 from treetune.errors import ConfigError
-from treetune.evaluate.scorers import Measured
+from treetune.evaluation.scorers import Measured
 from treetune.models.pipeline import Pipeline
 
 if TYPE_CHECKING:

@@ -77,7 +77,7 @@ def _side_by_side(examples: Iterable[Example], base_trees: Iterator[Example], pa
 def _check_words(sentence: Sentence, other: Sentence, number: int) -> None:
     if sentence.forms == other.forms:
         return
-    for word, (expected, found) in enumerate(zip(sentence.words, other.words, strict=False), start=1):
+    for word, (expected, found) in enumerate(zip(sentence.forms[1:], other.forms[1:], strict=False), start=1):
         if expected != found:
             raise DataError(
                 f"{name_sentence(number, sentence)}: expected {expected!r} as word {word}, found {found!r}; "

@@ -76,11 +76,6 @@ class Sentence:
         """Return the number of words, the root not counted."""
         return len(self.forms) - 1
 
-    @property
-    def words(self) -> tuple[str, ...]:
-        """The forms without the root."""
-        return self.forms[1:]
-
     def without(self, *columns: str) -> Sentence:
         """Return a copy in which the named columns (`"upos"`, `"feats"`, …) or the `"base_tree"` are absent."""
         empty = (ROOT,) + (ABSENT,) * len(self)
@@ -155,8 +150,20 @@ class Example:
 
 def name_sentence(number: int, sentence: Sentence) -> str:
     """Return how messages call a sentence: its number, from 1, and its sent_id if it has one."""
+    name = comment_value(sentence, "sent_id")
+    return f"sentence {number}" if name is None else f"sentence {number} (sent_id {name})"
+
+
+def comment_value(sentence: Sentence, key: str) -> str | None:
+    """Return the value of a comment ``# key = value``, or None if there is none."""
     for comment in sentence.comments:
-        key, equals, value = comment.lstrip("# ").partition("=")
-        if equals and key.strip() == "sent_id":
-            return f"sentence {number} (sent_id {value.strip()})"
-    return f"sentence {number}"
+        name, equals, value = comment.lstrip("# ").partition("=")
+        if equals and name.strip() == key:
+            return value.strip()
+    return None
+
+
+def with_comment(sentence: Sentence, key: str, value: str) -> Sentence:
+    """Return the sentence with a comment ``# key = value``, instead of one that it had."""
+    kept = [comment for comment in sentence.comments if comment.lstrip("# ").partition("=")[0].strip() != key]
+    return replace(sentence, comments=(*kept, f"# {key} = {value}"))

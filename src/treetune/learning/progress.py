@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from treetune.evaluate.scorers import Measured
+from treetune.evaluation.scorers import Measured
 
 
 @dataclass(frozen=True, slots=True)

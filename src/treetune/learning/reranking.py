@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from treetune.corpus.sentence import Example, Tree
 from treetune.errors import DataError
-from treetune.evaluate.scores import Scores, evaluate
+from treetune.evaluation.scores import Scores, evaluate
 from treetune.models.base import Candidate, Parser
 from treetune.models.reranker import RERANK_K, Reranker, rerank_scores
 

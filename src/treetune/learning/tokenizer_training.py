@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from treetune.corpus.rawtext import paragraphs, raw_text
 from treetune.corpus.sentence import Example, Tree
 from treetune.errors import ConfigError, DataError
-from treetune.evaluate.alignment import TextScores, evaluate_text
+from treetune.evaluation.alignment import TextScores, evaluate_text
 
 if TYPE_CHECKING:
     from treetune.models.tokenizer.tokenizer import Tokenizer

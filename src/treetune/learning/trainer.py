@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from treetune.errors import ConfigError
-from treetune.evaluate.scorers import Measured, Scorer
+from treetune.evaluation.scorers import Measured, Scorer
 from treetune.learning.checkpoints import Checkpoint, fingerprint
 from treetune.learning.objectives import GOLD, Objective, sentence_and_reference
 from treetune.learning.progress import Progress

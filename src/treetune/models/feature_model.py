@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.errors import ConfigError, ModelError, unknown_name
-from treetune.evaluate.scorers import TREES, Scorer
+from treetune.evaluation.scorers import TREES, Scorer
 from treetune.models.base import Candidate, Output
 
 Config = TypeVar("Config")

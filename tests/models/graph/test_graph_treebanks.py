@@ -11,7 +11,7 @@ from treetune.corpus.conllu import read_conllu
 from treetune.corpus.projectivity import is_projective
 from treetune.corpus.sentence import Example
 from treetune.corpus.wellformed import is_tree
-from treetune.evaluate.scores import evaluate
+from treetune.evaluation.scores import evaluate
 from treetune.learning.trainer import train
 from treetune.models.graph.parser import GraphParser
 

@@ -90,7 +90,7 @@ def test_sentences_are_written_as_udpipe_writes_them() -> None:
     ],
 )
 def test_what_was_learned_is_found_in_other_sentences(text: str, forms: list[str]) -> None:
-    assert [form for sentence in trained().sentences(text) for form in sentence.words] == forms
+    assert [form for sentence in trained().sentences(text) for form in sentence.forms[1:]] == forms
 
 
 @pytest.mark.parametrize(
@@ -110,13 +110,13 @@ def test_odd_texts_survive(text: str) -> None:
 
 @pytest.mark.parametrize("emoji", ["👩\u200d🚀", "👍🏽", "e\u0301", "❤\ufe0f"])
 def test_no_token_ends_within_what_is_seen_as_one_sign(emoji: str) -> None:
-    forms = [form for sentence in trained().sentences(f"I see {emoji} .") for form in sentence.words]
+    forms = [form for sentence in trained().sentences(f"I see {emoji} .") for form in sentence.forms[1:]]
     assert emoji in forms
 
 
 @pytest.mark.parametrize("scheme", ["http", "https", "ftp"])
 def test_no_token_ends_at_the_scheme_of_an_address(scheme: str) -> None:
-    forms = [form for sentence in trained().sentences(f"See {scheme}://example.org .") for form in sentence.words]
+    forms = [form for sentence in trained().sentences(f"See {scheme}://example.org .") for form in sentence.forms[1:]]
     assert any(form.startswith(f"{scheme}://e") for form in forms)
 
 
@@ -165,9 +165,9 @@ def test_small_blocks_lose_nothing(text: str, size: int) -> None:
 
 def test_each_line_can_be_a_sentence() -> None:
     text = "Dogs bark. It is a story.\nNo end here\n\nand so on"
-    lines = [sentence.words for sentence in trained().sentences(text, line_sentences=True)]
+    lines = [sentence.forms[1:] for sentence in trained().sentences(text, line_sentences=True)]
     assert [len(line) for line in lines] == [8, 3, 3]
-    assert lines != [sentence.words for sentence in trained().sentences(text)]
+    assert lines != [sentence.forms[1:] for sentence in trained().sentences(text)]
 
 
 def test_seed_epochs_and_pruning_matter_and_nothing_else() -> None:
@@ -219,5 +219,5 @@ def test_a_script_without_spaces_is_learned() -> None:
     assert tokenizer.weights.runs.dense
     assert trained().weights is not None
     assert not trained().weights.runs.dense  # type: ignore[union-attr]
-    words = [form for sentence in tokenizer.sentences("猫が犬を見る。") for form in sentence.words]
+    words = [form for sentence in tokenizer.sentences("猫が犬を見る。") for form in sentence.forms[1:]]
     assert words == ["猫", "が", "犬", "を", "見る", "。"]

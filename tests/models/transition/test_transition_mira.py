@@ -16,7 +16,7 @@ from weights_twin import cells_of
 
 from treetune.corpus.sentence import Example
 from treetune.errors import ConfigError
-from treetune.evaluate.scores import evaluate
+from treetune.evaluation.scores import evaluate
 from treetune.learning.trainer import train
 from treetune.models.transition import _kernels as kernels
 from treetune.models.transition import search
