@@ -173,7 +173,7 @@ def rule_set(kind: str, language: str, train: Sequence[Ordered]) -> RuleSet:
 def order_counts(rules: RuleSet, items: Sequence[Ordered]) -> list[Counts]:
     """Return the counts of each sentence, for `ORDER_METRICS`."""
     reorderer = Reorderer(rules)
-    orders = (reorderer.order(item.sentence, item.gold) for item in items)
+    orders = (reorderer.order(item.sentence, item.tree) for item in items)
     return list(map(_order_counts, evaluate_orders((item.order for item in items), orders).per_sentence))
 
 
