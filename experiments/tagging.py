@@ -13,7 +13,7 @@ import treetune
 from tasks import Counts, Setting
 from treetune import Example, Objective, Tagger, Tree
 from treetune.corpus.tags import Tagged, tagged
-from treetune.corpus.words import read_words
+from treetune.corpus.treebank import read_words
 from treetune.evaluation import Metric
 from treetune.evaluation.entities import entity_counts
 from treetune.features.brown import learn_clusters

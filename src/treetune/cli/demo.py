@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from treetune.cli.console import Interrupted, progress_bar, write, write_json
-from treetune.cli.drawing import draw_tree
 from treetune.cli.training_progress import epoch_ends
+from treetune.corpus.drawing import draw_tree
 from treetune.corpus.sentence import UNKNOWN_HEAD, Example, Tree
 from treetune.evaluation.metrics import percent
 from treetune.evaluation.report import format_table

@@ -11,9 +11,9 @@ import typer
 from treetune.cli.console import write, write_json
 from treetune.corpus.files import STANDARD_STREAM, display_name
 from treetune.corpus.sentence import ABSENT, Example
+from treetune.corpus.spans import ENTITY_KEY
 from treetune.corpus.tags import TAG_COLUMNS, Tags, tagged
-from treetune.corpus.treebank import is_iob, read_tagged, read_trees
-from treetune.corpus.words import read_words
+from treetune.corpus.treebank import only_entities, read_tagged, read_trees, read_words
 from treetune.errors import ConfigError, DataError
 from treetune.evaluation.alignment import TextScores, evaluate_text
 from treetune.evaluation.base import ComparableScores
@@ -32,9 +32,6 @@ from treetune.evaluation.report import (
 from treetune.evaluation.scores import Scores, evaluate_trees
 from treetune.evaluation.tag_tables import TagTable, tag_table
 from treetune.evaluation.tagging import TagScores, evaluate_tags, metric_name
-
-# The key of MISC in which treebanks have entities.
-ENTITY_KEY = "ner"
 
 
 def evaluate(
@@ -68,7 +65,7 @@ def evaluate(
     if [gold, *paths].count(STANDARD_STREAM) > 1:
         raise ConfigError("only one of GOLD, PRED and OTHER can be read from stdin")
     sides: list[Side]
-    if entities or is_iob(gold):
+    if entities or only_entities(gold):
         for flag, given in (("--by-length", by_length), ("--by-tag", by_tag), ("--known", known is not None)):
             if given:
                 raise ConfigError(f"{flag} is not for entities; leave it out")

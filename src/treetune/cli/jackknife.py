@@ -15,7 +15,7 @@ from treetune.config.keys import EPOCHS, SEED
 from treetune.config.stacking import FOLDS
 from treetune.corpus.document import ParsedSentence
 from treetune.corpus.files import STANDARD_STREAM, check_kept, open_output
-from treetune.corpus.treebank import WRITERS, format_of
+from treetune.corpus.treebank import treebank_format, write_trees
 from treetune.evaluation.scores import evaluate_trees as score
 
 
@@ -64,7 +64,7 @@ def jackknife(
     epochs = EPOCHS if epochs is None else epochs
     seed = SEED if seed is None else seed
     examples = read_data(treebank, lenient=lenient, say=partial(note, quiet=quiet))
-    write = WRITERS[format_of(treebank if output == STANDARD_STREAM else output)]
+    file_format = treebank_format(treebank if output == STANDARD_STREAM else output).name
     train_options: Any = {"epochs": epochs, **recipe.learning}
     from treetune.learning.jackknife import jackknife as jackknife_steps
 
@@ -77,5 +77,6 @@ def jackknife(
             )
         except KeyboardInterrupt:
             raise Interrupted("nothing was written") from None
-        write((ParsedSentence(example.sentence, tree) for example, tree in zip(examples, trees, strict=True)), out)
+        parsed = (ParsedSentence(example.sentence, tree) for example, tree in zip(examples, trees, strict=True))
+        write_trees(parsed, out, file_format=file_format)
     note(f"jackknifed  {scores_line(score(examples, trees))}", quiet=quiet)

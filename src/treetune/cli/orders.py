@@ -9,10 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from treetune.cli.console import note, write, write_json
-from treetune.cli.sentences import load_pipeline
+from treetune.cli.input import load_parser, parse_sentences
 from treetune.corpus.conllu import read_conllu
 from treetune.corpus.files import STANDARD_STREAM, check_kept, display_name, open_output
-from treetune.corpus.orders import Ordered, is_json, read_alignments, read_orders, write_orders
+from treetune.corpus.orders import Ordered, order_format, read_alignments, read_orders, write_orders
 from treetune.errors import DataError
 from treetune.evaluation.ordering import (
     ORDER_METRICS,
@@ -24,8 +24,8 @@ from treetune.evaluation.ordering import (
 )
 from treetune.evaluation.report import format_table
 from treetune.reorder import Reorderer, format_rules, load_rules, rule_sets
-from treetune.reorder.kept import kept_order, restore_order
 from treetune.reorder.learn import LearnOptions, learn_rules
+from treetune.reorder.reversible import source_ids, restore_order
 
 OrdersHelp = "Sentences with word orders: JSON lines (.jsonl), or CoNLL-U with # order = … ."
 
@@ -134,7 +134,8 @@ def align(
     """Make word orders from word alignments."""
     check_kept(output, (links, source, target))
     # On stdout JSON lines are what other programs can read.
-    write_orders(read_alignments(links, source, target), output, as_json=is_json(output) or output == STANDARD_STREAM)
+    file_format = "orders" if output == STANDARD_STREAM else None
+    write_orders(read_alignments(links, source, target), output, file_format=file_format)
 
 
 def rules(
@@ -157,28 +158,25 @@ def _read(path: str) -> list[Ordered]:
 
 
 def _parsed(items: Sequence[Ordered], model: str, threads: int) -> list[Ordered]:
-    pipeline = load_pipeline(model, model, None)
-    assert pipeline is not None
-    found = pipeline.parse((item.sentence for item in items), threads=threads, keep_tags=True)
-    return [
-        replace(item, sentence=parsed.sentence, tree=parsed.tree) for item, parsed in zip(items, found, strict=True)
-    ]
+    parsed = parse_sentences(load_parser(model), [item.sentence for item in items], threads)
+    return [replace(item, sentence=sentence, tree=tree) for item, (sentence, tree) in zip(items, parsed, strict=True)]
 
 
 def _predicted(path: str, gold: Sequence[Ordered]) -> Iterator[Sequence[int]]:
     """Yield the orders of a file that 'treetune reorder' wrote; its sentences must be those of gold."""
-    if is_json(path):
+    if "trees" not in order_format(path).holds:
         pairs = ((item.sentence.forms[1:], item.order.words) for item in read_orders(path, beside=False))
     else:
         pairs = (
-            (restore_order(example).sentence.forms[1:], kept_order(example.sentence))
+            (restore_order(example.sentence, example.gold)[0].forms[1:], source_ids(example.sentence))
             for example in read_conllu(path, partial=True)
         )
     for number, (words, order) in enumerate(pairs, start=1):
-        if number <= len(gold) and words != gold[number - 1].sentence.forms[1:]:
+        expected = gold[number - 1].sentence.forms[1:] if number <= len(gold) else words
+        if words != expected:
             raise DataError(
-                f"sentence {number}: expected the words of gold, "
-                f"{' '.join(gold[number - 1].sentence.forms[1:])[:60]!r}, found {' '.join(words)[:60]!r}"
+                f"sentence {number}: expected the words of gold, {' '.join(expected)[:60]!r}, "
+                f"found {' '.join(words)[:60]!r}"
             )
         yield order
 

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from treetune.cli.console import Advance, note, progress_bar
-from treetune.cli.display import training_display
+from treetune.cli.console import Advance, note, progress_bar, training_display
 from treetune.evaluation.metrics import percent
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from treetune.corpus.faults import SkipReport
 from treetune.corpus.orders import read_orders
 from treetune.corpus.sentence import Example, Sentence
 from treetune.corpus.tags import Tagged, hide_columns
-from treetune.corpus.treebank import is_iob, read_tagged
+from treetune.corpus.treebank import only_entities, read_tagged
 from treetune.errors import ConfigError, DataError
 from treetune.models.pipeline import Pipeline
 from treetune.storage import load
@@ -152,8 +152,8 @@ class TagReader(Reader):
         """Read sentences with what the loss compares outputs with: entities, the main verb, or tags."""
         columns = self.experiment.recipe.columns
         wanted = None if plan.is_intrinsic else plan.loss.reference
-        if wanted == "entities" or (wanted is not None and is_iob(path)):
-            own = [*([] if is_iob(path) else columns), ENTITIES] if ENTITIES not in columns else list(columns)
+        if wanted == "entities" or (wanted is not None and only_entities(path)):
+            own = [*([] if only_entities(path) else columns), ENTITIES] if ENTITIES not in columns else list(columns)
             found = self._read(path, (ENTITIES,))
             return [(hide_columns(one.sentence, own), one.gold) for one in found]
         if wanted == "tree":

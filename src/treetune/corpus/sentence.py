@@ -171,3 +171,9 @@ def name_sentence(number: int, sentence: Sentence) -> str:
     """Return how messages call a sentence: its number, from 1, and its sent_id if it has one."""
     name = comment_value(sentence, "sent_id")
     return f"sentence {number}" if name is None else f"sentence {number} (sent_id {name})"
+
+
+def with_comment(sentence: Sentence, key: str, value: str) -> Sentence:
+    """Return the sentence with a comment ``# key = value``, instead of one that it had."""
+    kept = [comment for comment in sentence.comments if comment.lstrip("# ").partition("=")[0].strip() != key]
+    return replace(sentence, comments=(*kept, f"# {key} = {value}"))

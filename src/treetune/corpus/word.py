@@ -102,7 +102,9 @@ class Word:
         named = {name: getattr(self, name) for name in ("text", "lemma", "upos", "xpos", "feats")}
         content = {"id": self.id} | {name: value for name, value in named.items() if value}
         if self.head != UNKNOWN_HEAD:
-            content |= {"head": self.head, "deprel": self.deprel}
+            content["head"] = self.head
+        if self.deprel:
+            content["deprel"] = self.deprel
         content |= {"start_char": self.start_char, "end_char": self.end_char}
         return content | {"misc": self.misc} if self.misc else content
 

@@ -1,4 +1,4 @@
-"""Sentences in, text out, a thousand at a time: the loop of the commands that stream, and what they say of it."""
+"""What a command writes: sentences in, text out, a thousand at a time, and what it says of it."""
 
 from __future__ import annotations
 
@@ -6,18 +6,32 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from treetune.cli.console import Advance, Interrupted, note, progress_bar
 from treetune.corpus.blocks import blocks
 from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, open_output
-from treetune.corpus.sentence import Example
+from treetune.corpus.formats import Format, find_format, format_of, names
+from treetune.corpus.sentence import Example, Sentence
 from treetune.errors import DataError
 
 # Large enough to keep threads busy, small enough that memory does not grow with the file.
 CHUNK = 1000
+
+
+def output_format(name: str | None, output: str, default: Format) -> Format:
+    """Return the format to write sentences in: as named, else by the suffix of the output, else `default`."""
+    if name is not None:
+        return find_format(name, names("formatter"))
+    found = None if output == STANDARD_STREAM else format_of(output)
+    return default if found is None or not found.formatter else found
+
+
+def ranked(sentence: Sentence, rank: int, score: float) -> Sentence:
+    """Return a sentence with rank and score of one of its k best analyses as comments."""
+    return replace(sentence, comments=(*sentence.comments, f"# kbest_rank = {rank}", f"# score = {score!r}"))
 
 
 @dataclass(slots=True)

@@ -1,17 +1,14 @@
-"""A reordered sentence that remembers its order, and back: MISC has where a word stood, JSON lines the permutation."""
+"""Reordered sentences that can be restored: MISC has the source ID of each word, comments the rest."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
-from treetune.corpus.document import ParsedSentence
-from treetune.corpus.orders import with_comment
-from treetune.corpus.sentence import ABSENT, Example, Sentence, Tree, comment_value, tree_of
+from treetune.corpus.sentence import ABSENT, Sentence, Tree, comment_value, with_comment
 from treetune.errors import DataError
-from treetune.reorder.apply import inverse, permuted
+from treetune.reorder.reorderer import inverse, permuted
 
 # In MISC: the ID that a word had before.
 SOURCE = "SourceId"
@@ -21,19 +18,19 @@ _TEXT = "text"
 _SOURCE_TEXT = "source_text"
 
 
-def keep_order(sentence: Sentence, tree: Tree, order: Sequence[int]) -> ParsedSentence:
-    """Return the sentence in its new order, with what is needed to undo it in MISC and comments."""
+def reorder_sentence(sentence: Sentence, tree: Tree, order: Sequence[int]) -> tuple[Sentence, Tree]:
+    """Return sentence and tree in the new order, with what is needed to undo it in MISC and comments."""
     moved, moved_tree = permuted(sentence, tree, order)
     misc = (sentence.misc[0], *(_with(old, word) for old, word in zip(moved.misc[1:], order, strict=True)))
     comments = tuple(_renamed(comment, _TEXT, _SOURCE_TEXT) for comment in sentence.comments)
     moved = replace(moved, misc=misc, comments=comments)
     if sentence.multiword:
         moved = with_comment(moved, TOKENS, json.dumps(sentence.multiword, ensure_ascii=False))
-    return ParsedSentence(moved, moved_tree)
+    return moved, moved_tree
 
 
-def kept_order(sentence: Sentence) -> tuple[int, ...]:
-    """Return the order that a reordered sentence was given: for each word its old ID.
+def source_ids(sentence: Sentence) -> tuple[int, ...]:
+    """Return the IDs that the words of a reordered sentence had in the source.
 
     Raises:
         DataError: the sentence does not say it.
@@ -52,27 +49,16 @@ def kept_order(sentence: Sentence) -> tuple[int, ...]:
     return tuple(order)
 
 
-def restore_order(example: Example | ParsedSentence) -> ParsedSentence:
-    """Return a reordered sentence as it was before, its tree and everything else included."""
-    order = kept_order(example.sentence)
-    sentence, tree = permuted(example.sentence, tree_of(example), inverse(order))
+def restore_order(sentence: Sentence, tree: Tree) -> tuple[Sentence, Tree]:
+    """Return a reordered sentence and its tree as they were before, everything else included."""
+    sentence, tree = permuted(sentence, tree, inverse(source_ids(sentence)))
     tokens = comment_value(sentence, TOKENS)
     multiword = () if tokens is None else tuple((int(first), str(line)) for first, line in json.loads(tokens))
     comments = tuple(
         _renamed(comment, _SOURCE_TEXT, _TEXT) for comment in sentence.comments if not _is(comment, TOKENS)
     )
     misc = (sentence.misc[0], *map(_without, sentence.misc[1:]))
-    return ParsedSentence(replace(sentence, misc=misc, comments=comments, multiword=multiword), tree)
-
-
-def order_line(sentence: Sentence, order: Sequence[int]) -> str:
-    """Return the permutation as one JSON line, counted from 0: the old words, and their old places in new order."""
-    content: dict[str, Any] = {}
-    name = comment_value(sentence, "sent_id")
-    if name is not None:
-        content["id"] = name
-    content |= {"tokens": list(sentence.forms[1:]), "order": [word - 1 for word in order]}
-    return json.dumps(content, ensure_ascii=False) + "\n"
+    return replace(sentence, misc=misc, comments=comments, multiword=multiword), tree
 
 
 def _with(misc: str, word: int) -> str:

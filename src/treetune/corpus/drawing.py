@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from treetune.corpus.sentence import Sentence, Tree
+from treetune.corpus.rawtext import sentence_text
+from treetune.corpus.sentence import ABSENT, Enhanced, Sentence, Tree
 
 
 def draw_tree(sentence: Sentence, tree: Tree, *, marked: frozenset[int] = frozenset()) -> str:
@@ -22,3 +23,13 @@ def draw_tree(sentence: Sentence, tree: Tree, *, marked: frozenset[int] = frozen
             is_last = child == children[word][-1]
             left.append((child, indent + ("└─ " if is_last else "├─ "), indent + ("   " if is_last else "│  ")))
     return "\n".join(lines)
+
+
+def format_drawing(sentence: Sentence, tree: Tree, enhanced: Enhanced | None = None) -> str:
+    """Return the text of a sentence above its tree, or its words and tags if it has no tree."""
+    if not tree.roots:
+        rows = zip(sentence.forms[1:], sentence.upos[1:], sentence.xpos[1:], strict=True)
+        drawn = "\n".join("  ".join(value for value in row if value != ABSENT) for row in rows)
+    else:
+        drawn = draw_tree(sentence, tree)
+    return f"{sentence_text(sentence)}\n\n{drawn}\n\n"

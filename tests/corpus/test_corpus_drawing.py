@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from treetune.cli.drawing import draw_tree
+from treetune.corpus.drawing import draw_tree
 from treetune.corpus.sentence import Sentence, Tree
 
 
