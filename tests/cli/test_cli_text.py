@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from cli_samples import PLAIN, column
-from commandline import run, stop_after
+from commandline import run, sets, stop_after
 
 import treetune
 from pipeline_samples import TEXT, small_pipeline
@@ -284,7 +284,20 @@ def test_a_tokenizer_needs_no_trees_and_as_many_epochs_as_are_wanted(treebank: P
 
 def test_a_pipeline_is_trained(treebank: Path, tmp_path: Path) -> None:
     out = tmp_path / "p.treetune"
-    options = ("--task", "pipeline", "--jackknife", 2, "--epochs", 1, "--beam", 2, "--licence", "mine", "--seed", 3)
+    options = (
+        "--task",
+        "pipeline",
+        "--set",
+        "pipeline.jackknife=2",
+        "--epochs",
+        1,
+        "--beam",
+        2,
+        "--set",
+        "train.licence=mine",
+        "--seed",
+        3,
+    )
     result = run("train", treebank, *options, "--dev", treebank, "--model", out)
     assert (result.code, result.out) == (0, "")
     for line in (
@@ -302,14 +315,17 @@ def test_a_pipeline_is_trained(treebank: Path, tmp_path: Path) -> None:
     again = tmp_path / "again.treetune"
     assert run("train", treebank, *options, "--dev", treebank, "--model", again, "--quiet").err == ""
     assert again.read_bytes() == out.read_bytes()
-    assert run("train", treebank, *options, "--dev", treebank, "--model", again, "--compact").code == 0
+    assert (
+        run("train", treebank, *options, "--dev", treebank, "--model", again, "--set", "pipeline.quantize=true").code
+        == 0
+    )
     assert again.stat().st_size < out.stat().st_size
     assert column(run("parse", again, "-", stdin=TEXT).out, 1) == column(run("parse", out, "-", stdin=TEXT).out, 1)
 
 
 def test_a_parser_gets_a_tagger_of_its_own(treebank: Path, tmp_path: Path) -> None:
     out = tmp_path / "p.treetune"
-    assert run("train", treebank, "--jackknife", 2, "--epochs", 1, "--beam", 2, "--model", out).code == 0
+    assert run("train", treebank, "--set", "pipeline.jackknife=2", "--epochs", 1, "--beam", 2, "--model", out).code == 0
     assert list(treetune.load(out).parts) == ["tagger", "parser"]
     assert column(run("parse", out, treebank).out, 6)
 
@@ -375,16 +391,16 @@ def test_the_model_in_the_package_is_gone_on_from_and_tags(
     noted = storage.inspect(out).info
     assert noted["training"]["start_from"]["name"] == "en.treetune"
     # Under its name, which an experiment in any folder knows.
-    (tmp_path / "again.toml").write_text(run("info", out, "--experiment").out)
+    (tmp_path / "again.toml").write_text(run("info", out, "--config").out)
     assert 'start_from = "en"' in (tmp_path / "again.toml").read_text()
     assert run("train", tmp_path / "again.toml", "--model", tmp_path / "again").code == 0
     assert (tmp_path / "again").read_bytes() == out.read_bytes()
     untagged = tmp_path / "untagged.conllu"
     examples = list(read_conllu(treebank))
     write_conllu((replace(one, sentence=one.sentence.without("upos", "xpos")) for one in examples), untagged)
-    options = ("--tagger", "en", "--epochs", 1, "--beam", 1, "--model", tmp_path / "p")
+    options = ("--set", "train.tagger=en", "--epochs", 1, "--beam", 1, "--model", tmp_path / "p")
     assert run("train", untagged, *options).code == 0
-    assert storage.inspect(tmp_path / "p").info["experiment"]["train"]["tagger"] == "en"
+    assert storage.inspect(tmp_path / "p").info["config"]["train"]["tagger"] == "en"
     assert "VERB" in treetune.load(tmp_path / "p").grammar.encoder.values["u"]
 
 
@@ -403,7 +419,7 @@ def test_what_of_a_pipeline_cannot_go_on(model: Path, questions: Path, tmp_path:
             2,
             f"error: --start-from: expected a parser, or a tagger, found the {found}\n",
         )
-    result = run("train", "--start-from", model, "--tagger", model, *learned)
+    result = run("train", "--start-from", model, "--set", f"train.tagger={model}", *learned)
     assert (result.code, result.err) == (
         2,
         f"error: --tagger: {model} is a pipeline that tags all words itself; leave it out\n",
@@ -421,24 +437,48 @@ def test_what_of_a_pipeline_cannot_go_on(model: Path, questions: Path, tmp_path:
             "unknown task 'pipelin'; known: ner, parser, pipeline, tag, tokenizer (did you mean 'pipeline'?)",
         ),
         (
-            ("--task", "tokenizer", "--jackknife", 2),
+            ("--task", "tokenizer", "--set", "pipeline.jackknife=2"),
             "--jackknife is for the tags that a parser learns from; leave it out",
         ),
-        (("--jackknife", 1), "--jackknife must be at least 2, found 1"),
-        (("--jackknife", 0), "--jackknife must be at least 2, found 0"),
+        (("--set", "pipeline.jackknife=1"), "--jackknife must be at least 2, found 1"),
+        (("--set", "pipeline.jackknife=0"), "--jackknife must be at least 2, found 0"),
         (("--task", "tokenizer", "--beam", 2), "--beam cannot be given with --task tokenizer; leave it out"),
         (("--task", "pipeline", "--resume"), "--resume cannot be given with --task pipeline; leave it out"),
         (("--task", "pipeline", "--also", "root:x"), "--also cannot be given with --task pipeline; leave it out"),
-        (("--jackknife", 2, "--base", "graph"), "--base cannot be given with --jackknife; leave it out"),
-        (("--jackknife", 2, "--choose-by", "UAS"), "--choose-by cannot be given with --jackknife; leave it out"),
-        (("--task", "pipeline", "--decoder", "projective"), "--decoder is an option of graph parsers"),
-        (("--task", "pipeline", "--column", "upos"), "--column cannot be given with --task pipeline; leave it out"),
-        (("--jackknife", 2, "--order", 2), "--order cannot be given with --jackknife; leave it out"),
-        (("--task", "tokenizer", "--compact"), "--compact cannot be given with --task tokenizer; leave it out"),
+        (
+            sets("pipeline.jackknife=2", "train.base=graph"),
+            "--base cannot be given with --jackknife; leave it out",
+        ),
+        (
+            sets("pipeline.jackknife=2", "train.choose_by=UAS"),
+            "--choose-by cannot be given with --jackknife; leave it out",
+        ),
+        (("--task", "pipeline", "--set", "model.decoder=projective"), "--decoder is an option of graph parsers"),
+        (
+            ("--task", "pipeline", "--set", "model.columns=upos"),
+            "--column cannot be given with --task pipeline; leave it out",
+        ),
+        (
+            sets("pipeline.jackknife=2", "model.order=2"),
+            "--order cannot be given with --jackknife; leave it out",
+        ),
+        (
+            ("--task", "tokenizer", "--set", "pipeline.quantize=true"),
+            "--compact cannot be given with --task tokenizer; leave it out",
+        ),
         (("--task", "pipeline", "--set", "train.epochs=2"), "--set cannot be given with --task pipeline; leave it out"),
-        (("--task", "tokenizer", "--no-checkpoint"), "--no-checkpoint cannot be given with --task tokenizer; leave"),
+        (
+            ("--task", "tokenizer", "--set", "run.checkpoint=false"),
+            "--no-checkpoint cannot be given with --task tokenizer; leave",
+        ),
         (("--task", "pipeline", "--dev", "-"), "expected files to train on, whose hashes the model notes, found -"),
-        (("--compact",), "--compact is for --task pipeline and --jackknife; leave it out"),
+        (
+            (
+                "--set",
+                "pipeline.quantize=true",
+            ),
+            "--compact is for --task pipeline and --jackknife; leave it out",
+        ),
     ],
 )
 def test_wrong_usage_of_training_is_said(

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import DataError
 from treetune.evaluation.scorers import TREES, Scorer
+from treetune.learning.schedule import Schedule
 from treetune.models.base import Candidate
 from treetune.models.learning_options import LearningOptions
 
@@ -254,3 +255,8 @@ def ranked(
     scores = {label: dot(outputs[label], weights) for label in fitting}
     best = sorted(fitting, key=lambda label: -scores[label])[:k]
     return [Candidate(output(label), scores[label]) for label in best]
+
+
+def round_robin(objectives: int) -> Schedule:
+    """One objective takes one step a round, each in its turn."""
+    return lambda objective, turn: turn % objectives == objective

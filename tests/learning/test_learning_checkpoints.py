@@ -20,14 +20,13 @@ import checkpoint_runs
 import numpy as np
 import pytest
 from checkpoint_runs import DEV, EPOCHS, QUESTIONS, RUNS, TREEBANK, objectives, start
-from linear_model import LinearModel, Space, difference, example
+from linear_model import LinearModel, Space, difference, example, round_robin
 from safetensors.numpy import save_file
 
 from treetune import Objective
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.errors import ConfigError, DataError, ModelError, TreetuneError
 from treetune.learning.progress import Progress
-from treetune.learning.schedule import round_robin
 from treetune.learning.trainer import train
 from treetune.losses import Root
 from treetune.models.base import Parser
@@ -329,7 +328,7 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", ['{"epoch": 1', "[]", '{"told": "x"}'])
 def test_a_damaged_note_is_refused(content: str, tmp_path: Path) -> None:
     path = tmp_path / "c"
-    save_file({"weights": np.zeros(3)}, path, metadata={"treetune checkpoint 2": content, "checksum": "0"})
+    save_file({"weights": np.zeros(3)}, path, metadata={"treetune checkpoint 3": content, "checksum": "0"})
     problem = refusal(lambda: finish("perceptron", path), ModelError)
     assert problem == DAMAGED.format(path=path)
 

@@ -17,6 +17,7 @@ from treetune.evaluation.scores import evaluate_trees
 from treetune.learning import trainer
 from treetune.learning.progress import Progress
 from treetune.learning.trainer import train
+from treetune.models.learning_options import DEFAULT_SEED
 from treetune.models.transition.learner import UPDATES
 from treetune.models.transition.parser import TransitionParser
 from treetune.sample import Treebank, treebank
@@ -68,9 +69,9 @@ def test_every_update_learns(update: str) -> None:
 def test_updates_and_seeds_and_beams_differ() -> None:
     examples = sample().train[:20]
     plain = checksum(run(examples, epochs=2)[0])
-    assert checksum(run(examples, epochs=2, update="max-violation", seed=0)[0]) == plain
+    assert checksum(run(examples, epochs=2, update="max-violation", seed=DEFAULT_SEED)[0]) == plain
     changes: list[dict[str, Any]] = [
-        {"update": "early"}, {"update": "dynamic"}, {"seed": 1}, {"beam": 4}, {"epochs": 3},
+        {"update": "early"}, {"update": "dynamic"}, {"seed": 2}, {"beam": 4}, {"epochs": 3},
     ]  # fmt: skip
     for options in changes:
         assert checksum(run(examples, **{"epochs": 2, **options})[0]) != plain, options
@@ -87,7 +88,8 @@ def test_threads_change_nothing() -> None:
 
 def test_a_large_seed_is_a_seed() -> None:
     for beam in (1, 2):
-        run(sample().train[:3], beam=beam, epochs=1, seed=2**70)
+        large, larger = (run(sample().train[:6], beam=beam, epochs=2, seed=seed)[0] for seed in (2**70, 2**70 + 1))
+        assert checksum(large) != checksum(larger)
 
 
 def test_reports_count_sentences_and_words(monkeypatch: pytest.MonkeyPatch) -> None:

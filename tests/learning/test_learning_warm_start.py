@@ -27,7 +27,9 @@ DECLARATIVES = generate(60, seed=4, kinds=("declarative",))
 QUESTIONS = generate(40, seed=5, kinds=("yes-no", "wh"))
 TEST = generate(40, seed=6, kinds=("yes-no", "wh"))
 
-# Statements on small samples, which were made with parsers that may give any label.
+# On samples as small as these, how many k-best lists hold a better root depends on the seed.
+SEED = 0
+# Parsers that may give any label.
 MAKERS: dict[str, tuple[Callable[[], Parser], dict[str, Any]]] = {
     "transition": (lambda: TransitionParser(labels_by_tag=False, beam=4), {"learner": "perceptron"}),
     "transition mira": (lambda: TransitionParser(labels_by_tag=False, beam=4), {"learner": "mira", "clip": 0.05}),
@@ -41,7 +43,7 @@ MAKERS: dict[str, tuple[Callable[[], Parser], dict[str, Any]]] = {
 def state_of(kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
     make, options = MAKERS[kind]
     model = make()
-    for _ in train(model, DECLARATIVES, epochs=4, **options):
+    for _ in train(model, DECLARATIVES, epochs=4, seed=SEED, **options):
         pass
     return model.state()
 
@@ -52,7 +54,7 @@ def trained(kind: str) -> Parser:
 
 
 def run(model: Parser, treebank: Sequence[Example] = (), **options: Any) -> Parser:
-    for _ in train(model, treebank, warm_start=True, **options):
+    for _ in train(model, treebank, warm_start=True, **{"seed": SEED, **options}):
         pass
     return model
 
@@ -105,7 +107,7 @@ def test_a_deployed_parser_learns_roots_with_and_without_its_treebank(kind: str,
     model, before = trained(kind), trained(kind)
     treebank = DECLARATIVES if with_treebank else []
     objective = Objective(QUESTIONS, Root())
-    reports = list(train(model, treebank, objectives=[objective], warm_start=True, epochs=4))
+    reports = list(train(model, treebank, objectives=[objective], warm_start=True, epochs=4, seed=SEED))
     costs = [report.objectives[-1].cost or 0.0 for report in reports if report.is_epoch_end]
     assert min(costs) < costs[0]
     assert score(model, TEST, "root") > score(before, TEST, "root") - 0.05

@@ -104,8 +104,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Typer's own usage errors have no class that is public in all its versions, but this method.
         if not hasattr(error, "format_message"):
             raise
+        from treetune.cli.options import setting_hint
+
         command = getattr(getattr(error, "ctx", None), "command_path", "treetune")
-        return _fail(f"{error.format_message()}{_found(error)} (see '{command} --help')", WRONG_USAGE)
+        return _fail(
+            f"{error.format_message()}{_found(error)}{setting_hint(error)} (see '{command} --help')", WRONG_USAGE
+        )
     if code == INTERRUPTED:
         return _interrupted("")
     return code if isinstance(code, int) else OK

@@ -13,7 +13,7 @@ from treetune.corpus.files import STDOUT, full_disk_said
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from treetune.learning.progress import Progress, Tally
+    from treetune.learning.progress import ObjectiveProgress, Progress
 
 # Takes how many sentences and how many words were done since the last call.
 Advance = Callable[[int, int], None]
@@ -115,7 +115,7 @@ class _Picture:
         self._bar = Bar(*bar_columns())
         self._task = self._bar.add_task("training", total=total, rate="")
         self._words = self._words_before = 0
-        self._tallies: tuple[Tally, ...] = ()
+        self._tallies: tuple[ObjectiveProgress, ...] = ()
 
     def follow(self, step: Progress) -> None:
         if step.resumed:
@@ -138,7 +138,7 @@ class _Picture:
         return Group(self._bar.get_renderable(), _table(self._tallies))
 
 
-def _table(tallies: tuple[Tally, ...]) -> Any:
+def _table(tallies: tuple[ObjectiveProgress, ...]) -> Any:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
@@ -150,5 +150,5 @@ def _table(tallies: tuple[Tally, ...]) -> Any:
         if tally.cost is None:
             table.add_row(tally.name, *counts)
         else:
-            table.add_row(tally.name, *counts, f"{tally.stuck:,}", f"{tally.cost:.4f}", f"{tally.better:.4f}")
+            table.add_row(tally.name, *counts, f"{tally.no_better:,}", f"{tally.cost:.4f}", f"{tally.target_cost:.4f}")
     return table

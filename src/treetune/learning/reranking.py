@@ -1,4 +1,4 @@
-"""A parser, a second parser and development data to a parser with a second parser whose weight is the best on these data."""
+"""Tune the weight of a reranker on development data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WEIGHTS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
 def tune_weight(
     base: Parser, second: Parser, dev: Sequence[Example], *, k: int = RERANK_K, threads: int = 1
 ) -> tuple[Reranker, dict[float, Scores]]:
-    """Return the reranked parser with the highest LAS on dev, and the scores of all weights that were tried.
+    """Return the reranker with the highest LAS on dev, and the scores of all weights that were tried.
 
     Of equal weights the one nearest to 1 is taken.
     """
@@ -36,7 +36,7 @@ def tune_weight(
 
 
 def _favourite(candidates: Sequence[Candidate[Tree]], second_scores: Sequence[float], weight: float) -> Tree:
-    """Return the tree that a reranked parser would choose."""
+    """Return the tree that a reranker with this weight chooses."""
     totals = [
         candidate.score + weight * second_score
         for candidate, second_score in zip(candidates, second_scores, strict=True)

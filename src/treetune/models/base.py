@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeAl
 
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.evaluation.scorers import Scorer
-from treetune.models.learning_options import LearningOptions
+from treetune.models.learning_options import DEFAULT_SEED, LearningOptions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -130,12 +130,10 @@ class Storable(Protocol):
         ...
 
 
-class Model(Protocol[Output]):
-    """What a parser or tagger must offer; it knows nothing of losses.
+class Predictor(Protocol[Output]):
+    """What a parser or tagger offers to whoever runs it.
 
-    `kind` is its name in `models.registry` and in model files. Its gold examples have a `sentence` and a `gold` output:
-    `Example` for parsers, `Tagged` for taggers. Whatever can be wrong about options is a
-    `ConfigError`, raised before any data is looked at. Predicting before training is a `ModelError`.
+    `kind` is its name in `models.registry` and in model files. Predicting before training is a `ModelError`.
     """
 
     kind: ClassVar[str]
@@ -146,17 +144,12 @@ class Model(Protocol[Output]):
         ...
 
     @property
-    def scorer(self) -> Scorer:
-        """How its outputs are scored against gold examples."""
-        ...
-
-    @property
     def is_stacked(self) -> bool:
         """Whether the trained model looks at the trees of another parser (`Sentence.base_tree`)."""
         ...
 
     def with_options(self, **options: Any) -> Self:
-        """Return a model with the same weights that searches otherwise; only options of the search can change."""
+        """Return a model with the same weights and other options of its search."""
         ...
 
     def predict(self, sentence: Sentence, *, constraint: Output | None = None) -> Output:
@@ -187,14 +180,27 @@ class Model(Protocol[Output]):
         """Return the k-best list of each sentence; the same for any number of threads."""
         ...
 
+    def score(self, sentence: Sentence, output: Output | Candidate[Output]) -> float:
+        """Return the exact score of an output under the averaged weights."""
+        ...
+
+
+class Model(Predictor[Output], Storable, Protocol[Output]):
+    """A predictor that can be trained; it knows nothing of losses.
+
+    Its gold examples have a `sentence` and a `gold` output: `Example` for parsers, `Tagged` for taggers. Whatever can
+    be wrong about options is a `ConfigError`, raised before any data is looked at.
+    """
+
+    @property
+    def scorer(self) -> Scorer:
+        """How its outputs are scored against gold examples."""
+        ...
+
     def features(
         self, sentence: Sentence, output: Output | Candidate[Output]
     ) -> tuple[NDArray[np.uint64], NDArray[np.uint16]]:
         """Return the (feature, output of the weight rows) pairs whose weights sum to the score of an output."""
-        ...
-
-    def score(self, sentence: Sentence, output: Output | Candidate[Output]) -> float:
-        """Return the exact score of an output under the averaged weights."""
         ...
 
     def check_learning(self, **options: Unpack[LearningOptions]) -> None:
@@ -205,31 +211,22 @@ class Model(Protocol[Output]):
         self,
         treebank: Sequence[Any],
         *,
-        seed: int = 0,
+        seed: int = DEFAULT_SEED,
         warm_start: bool = False,
         **options: Unpack[LearningOptions],
     ) -> Learner[Output]:
-        """Return what learns from gold examples.
+        """Return an online learner over gold examples.
 
         Args:
-            treebank: Complete gold examples; may be empty if the model goes on.
+            treebank: Complete gold examples; may be empty with a warm start.
             seed: For what is drawn at random.
             warm_start: Whether to start from the weights of this trained model, and to keep its words and labels.
-            options: How weights move.
+            options: Update rule and its parameters.
         """
         ...
 
     def adopt(self, other: Self) -> None:
-        """Take over all that another model of the same kind has learned."""
-        ...
-
-    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return all that `from_state` needs to make the same model: what JSON can hold, and arrays."""
-        ...
-
-    @classmethod
-    def from_state(cls, config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Self:
-        """Make the model that gave this state."""
+        """Take over the weights of another model of the same kind, and all that belongs to them."""
         ...
 
 

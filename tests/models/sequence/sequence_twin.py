@@ -151,7 +151,7 @@ class TwinLearner:
             counts = Counter(value for chain in self.chains for value in chain.columns[column])
             for chain in self.hidden:
                 root, *values = chain.columns[column]
-                values = [2 if counts[value] <= learner.tagger.config.hide else value for value in values]
+                values = [2 if counts[value] <= learner.tagger.config.unknown_dropout else value for value in values]
                 chain.columns = {**chain.columns, column: [root, *values]}
         self.seen = 0
 

@@ -75,7 +75,7 @@ def test_a_step_goes_up_the_gradient(order: int) -> None:
     tagger = small(fitted(examples, order, order=order, dictionary=4))
     ids = tagger.grammar.tags.ids()
     for example in examples:
-        learner = make_learner(tagger, [example], learner="crf", clip=0.5, warm_start=True)
+        learner = make_learner(tagger, [example], learner="crf", learning_rate=0.5, warm_start=True)
         learner.grammar = tagger.grammar
         before, after = learner.live, LiveWeights.thaw(tagger.weights)
         learner.live = after
@@ -137,7 +137,7 @@ def test_a_shrunk_average_is_the_average_of_shrunk_weights() -> None:
 
 def converged(examples: list[Tagged], *, l2: float, passes: int = 400) -> treetune.Tagger:
     tagger = make_tagger(features=OBSERVED, dictionary=0, l2=l2)
-    learner = make_learner(tagger, examples, learner="crf", clip=0.3)
+    learner = make_learner(tagger, examples, learner="crf", learning_rate=0.3)
     draw = np.random.default_rng(1)
     for number in range(passes):
         if number == passes // 2:
@@ -192,7 +192,7 @@ def test_training_through_the_trainer_ends_the_same_after_an_interruption(tmp_pa
         tagger = make_tagger()
         options: dict[str, Any] = {"checkpoint": tmp_path / "checkpoint", "resume": resume}
         for number, report in enumerate(treetune.train(tagger, examples, epochs=3, learner="crf", **options), start=1):
-            assert report.settings == {"learner": "crf", "clip": 0.1, "l2": 1.0}
+            assert report.settings == {"learner": "crf", "learning_rate": 0.1, "l2": 1.0}
             if number == steps:
                 break
         return tagger
@@ -223,8 +223,8 @@ def test_what_is_wrong_is_said() -> None:
     sentence = Sentence.of(["a"])
     with pytest.raises(ConfigError, match=r"^temperature must be more than 0, found 0$"):
         tagger.marginals([sentence], temperature=0)
-    with pytest.raises(ConfigError, match=r"^clip is the first step of the learner crf: expected a finite num"):
-        tagger.check_learning(learner="crf", clip=math.inf)
+    with pytest.raises(ConfigError, match=r"^learning_rate must be a finite number above 0, found inf"):
+        tagger.check_learning(learner="crf", learning_rate=math.inf)
     with pytest.raises(ConfigError, match=r"^l2 must be a number from 0 up, found -1$"):
         treetune.Tagger(l2=-1)
     for parser in (treetune.TransitionParser(), treetune.GraphParser()):

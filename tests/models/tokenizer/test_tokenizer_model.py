@@ -169,7 +169,7 @@ def test_each_line_can_be_a_sentence() -> None:
 def test_seed_epochs_and_pruning_matter_and_nothing_else() -> None:
     dev = examples_of(LINES)
     runs = []
-    for options in ({}, {}, {"seed": 1}, {"epochs": 1}, {"prune": 0.3}):
+    for options in ({}, {}, {"seed": 2}, {"epochs": 1}, {"prune": 0.3}):
         tokenizer = Tokenizer()
         reports = list(train_tokenizer(tokenizer, treebank()[::3], dev=dev, **{"epochs": 2, **options}))  # type: ignore[arg-type]
         assert [report.epoch for report in reports] == list(range(1, len(reports) + 1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,17 +13,17 @@ from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ConfigError
 from treetune.features.encoding import encode_base_heads
 from treetune.models.graph import _arc_kernels as kernels
-from treetune.models.graph.grammar import GraphConfig, GraphGrammar, GraphWeights
+from treetune.models.graph.grammar import GraphGrammar, GraphWeights
 from treetune.models.graph.online_decoder import GraphOnlineDecoder
 from treetune.models.graph.parser import GraphParser
 from treetune.models.graph.scoring import NO_BASE_TREES, Task, check_memory, make_space, make_work, pairs_of_arc
 from treetune.models.learning_options import (
+    DEFAULT_SEED,
     FACTORED_MIRA,
     MIRA,
     PERCEPTRON,
-    check_learner,
-    learner_of_warm_start,
-    learner_settings,
+    LearnerConfig,
+    LearningOptions,
 )
 from treetune.models.training_trees import check_gold, lift, lift_known
 from treetune.weights.flat import FlatLiveWeights
@@ -35,25 +35,6 @@ DEFAULT_CLIP = 0.1
 LIVE_UNITS = np.ones(2)
 
 
-def check_learning(
-    config: GraphConfig,
-    *,
-    learner: str | None = None,
-    update: str | None = None,
-    k: int = 5,
-    clip: float | None = None,
-    cost_augmented: bool = False,
-) -> None:
-    """Raise ConfigError unless a graph parser with these options can learn so."""
-    check_learner(learner, k=k, clip=clip)
-    if update is not None:
-        raise ConfigError(f"update {update!r} is for transition parsers; a graph parser learns from whole trees")
-    if learner == FACTORED_MIRA and config.order != 1:
-        raise ConfigError("factored-mira compares single arcs, so it is for graph parsers of order 1")
-    if learner == FACTORED_MIRA and cost_augmented:
-        raise ConfigError("factored-mira compares every arc with the gold one, so there is no search to augment")
-
-
 class GraphLearner:
     """Live weights of a graph parser, and one pass over any part of its treebank at a time."""
 
@@ -62,23 +43,22 @@ class GraphLearner:
         parser: GraphParser,
         treebank: Sequence[Example],
         *,
-        learner: str | None = None,
-        update: str | None = None,
-        k: int = 5,
-        clip: float | None = None,
-        cost_augmented: bool = False,
+        seed: int = DEFAULT_SEED,
         warm_start: bool = False,
+        **options: Unpack[LearningOptions],
     ) -> None:
-        check_learning(parser.config, learner=learner, update=update, k=k, clip=clip, cost_augmented=cost_augmented)
+        config = LearnerConfig(**options)
+        self.check_options(parser, config)
         self.parser = parser
         if warm_start:
-            learner, clip = learner_of_warm_start(learner, clip, parser.learned_by)
+            config = config.warm_start(parser.learned_by)
             # The learner of the weights may refuse what another would have taken.
-            check_learning(parser.config, learner=learner, cost_augmented=cost_augmented)
-        self.learner = learner or DEFAULT_LEARNER
-        self.clip = DEFAULT_CLIP if clip is None else clip
-        self.k = k if self.learner == MIRA else 1
-        self.cost_augmented = cost_augmented
+            self.check_options(parser, config)
+        self.learner = config.learner or DEFAULT_LEARNER
+        self.clip = DEFAULT_CLIP if config.clip is None else config.clip
+        self.k = config.k if self.learner == MIRA else 1
+        self.cost_augmented = config.cost_augmented
+        self.config = replace(config, learner=self.learner, clip=self.clip)
         sentences = [example.sentence for example in treebank]
         if warm_start:
             labels = parser.grammar.labels
@@ -101,6 +81,16 @@ class GraphLearner:
         self._templates = self.grammar.templates()
         self._task = self.task()
         self._make_space(allowed=parser.config.max_memory)
+
+    @staticmethod
+    def check_options(parser: GraphParser, config: LearnerConfig) -> None:
+        """Raise ConfigError for options that a graph parser does not have."""
+        config.check_kind(parser.kind)
+        config.check_learner()
+        if config.learner == FACTORED_MIRA and parser.config.order != 1:
+            raise ConfigError("factored-mira compares single arcs, so it is for graph parsers of order 1")
+        if config.learner == FACTORED_MIRA and config.cost_augmented:
+            raise ConfigError("factored-mira compares every arc with the gold one, so there is no search to augment")
 
     def _encode_gold(self, trees: Sequence[Tree]) -> NDArray[np.int32]:
         ids = self.grammar.labels.ids()
@@ -169,7 +159,7 @@ class GraphLearner:
     def settings(self) -> dict[str, Any]:
         """Return how it learns, every default filled in."""
         return {
-            **learner_settings(self.learner, k=self.k, clip=self.clip),
+            **self.config.settings(),
             "cost_augmented": self.cost_augmented,
         }
 
@@ -210,5 +200,5 @@ class GraphLearner:
 
     def install(self, model: GraphParser, weights: GraphWeights) -> None:
         """Let a parser predict with the weights of a snapshot."""
-        learned_by = learner_settings(self.learner, k=self.k, clip=self.clip)
+        learned_by = self.config.settings()
         model.fit(self.grammar, weights.share(), learned_by=learned_by)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, ClassVar, Self, Unpack
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treetune.corpus.sentence import Example, Sentence, Tree
+from treetune.corpus.sentence import Sentence, Tree
 from treetune.corpus.wellformed import is_tree
 from treetune.errors import ConfigError, DataError, ModelError
 from treetune.features.encoding import COLUMNS, Encoder, encode_base_heads
 from treetune.features.templates import TemplateSet, check_clusters
-from treetune.models.base import Candidate, Learner
+from treetune.models.base import Candidate
 from treetune.models.constraints import encode_fixed
 from treetune.models.feature_model import TreeParser
 from treetune.models.graph import _arc_kernels as kernels
@@ -39,7 +39,6 @@ from treetune.models.graph.scoring import (
 )
 from treetune.models.graph.templates import compile_templates
 from treetune.models.labels import LabelTable
-from treetune.models.learning_options import LearningOptions
 from treetune.weights.flat import FlatFrozenWeights
 from treetune.weights.store import FrozenWeights
 
@@ -51,7 +50,6 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
     """
 
     kind: ClassVar[str] = FAMILY
-    search_options: ClassVar[tuple[str, ...]] = ("decoder", "max_memory")
 
     def __init__(self, config: GraphConfig | None = None, **options: Any) -> None:
         super().__init__(config or GraphConfig(), options)
@@ -141,25 +139,6 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
         arcs, labels = kernels.sum_pairs(task.weights, features, outputs, len(features))
         arcs *= task.weights.units[0]
         return float(arcs + labels * task.weights.units[1] if self.config.joint else arcs)
-
-    def check_learning(self, **options: Unpack[LearningOptions]) -> None:
-        """Raise ConfigError if `learner` would refuse these options."""
-        from treetune.models.graph.learner import check_learning
-
-        check_learning(self.config, **options)
-
-    def learner(
-        self,
-        treebank: Sequence[Example],
-        *,
-        seed: int = 0,
-        warm_start: bool = False,
-        **options: Unpack[LearningOptions],
-    ) -> Learner[Tree]:
-        """Return what learns from `treebank`; nothing is drawn at random, so `seed` has no effect."""
-        from treetune.models.graph.learner import GraphLearner
-
-        return GraphLearner(self, treebank, warm_start=warm_start, **options)
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return (configuration, arrays): all that `from_state` needs."""

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Sentence
 from treetune.corpus.tags import Tagged, Tags
-from treetune.errors import ConfigError, DataError
+from treetune.errors import DataError
 from treetune.features.encoding import FIRST_ID, UNSEEN
 from treetune.models.learning_options import (
     CRF,
+    DEFAULT_SEED,
     MIRA,
     PERCEPTRON,
-    TAGGER_LEARNERS,
-    check_learner,
-    learner_of_warm_start,
-    learner_settings,
+    LearnerConfig,
+    LearningOptions,
 )
 from treetune.models.sequence import _kernels as kernels
 from treetune.models.sequence.grammar import TaggerGrammar, encode_tags, encode_words
@@ -32,28 +31,11 @@ from treetune.weights.store import FrozenWeights, LiveWeights, make_margins
 RULES = {PERCEPTRON: kernels.PERCEPTRON, MIRA: kernels.MIRA}
 DEFAULT_LEARNER = MIRA
 DEFAULT_CLIP = 0.1
+DEFAULT_RATE = 0.1
 # The columns that tell one word from all others.
 IDENTITIES = ("w", "lower")
 # After so many sentences the weights of a CRF are made smaller, by as much as the penalty asks for all of them.
 SHRINK_EVERY = 64
-
-
-def check_learning(
-    *,
-    learner: str | None = None,
-    update: str | None = None,
-    k: int = 5,
-    clip: float | None = None,
-    cost_augmented: bool = False,
-) -> None:
-    """Raise ConfigError for what a tagger cannot learn by."""
-    check_learner(learner, k=k, clip=clip, known=TAGGER_LEARNERS)
-    if learner == CRF and clip is not None and not math.isfinite(clip):
-        raise ConfigError("clip is the first step of the learner crf: expected a finite number, found inf")
-    if cost_augmented:
-        raise ConfigError("cost-augmented search is for graph parsers; the model is a tagger")
-    if update is not None:
-        raise ConfigError(f"update {update!r} is for transition parsers; a tagger learns from whole sentences")
 
 
 def check_gold(examples: Sequence[Tagged], columns: Sequence[str]) -> None:
@@ -86,20 +68,21 @@ class TaggerLearner:
         tagger: Tagger,
         treebank: Sequence[Tagged],
         *,
-        learner: str | None = None,
-        update: str | None = None,
-        k: int = 5,
-        clip: float | None = None,
-        cost_augmented: bool = False,
+        seed: int = DEFAULT_SEED,
         warm_start: bool = False,
+        **options: Unpack[LearningOptions],
     ) -> None:
-        check_learning(learner=learner, update=update, k=k, clip=clip, cost_augmented=cost_augmented)
+        config = LearnerConfig(**options)
+        self.check_options(tagger, config)
         if warm_start:
-            learner, clip = learner_of_warm_start(learner, clip, tagger.learned_by)
+            config = config.warm_start(tagger.learned_by)
+            self.check_options(tagger, config)
         self.tagger = tagger
-        self.learner = learner or DEFAULT_LEARNER
-        self.clip = DEFAULT_CLIP if clip is None else clip
-        self.k = k if self.learner == MIRA else 1
+        self.learner = config.learner or DEFAULT_LEARNER
+        self.clip = DEFAULT_CLIP if config.clip is None else config.clip
+        self.learning_rate = DEFAULT_RATE if config.learning_rate is None else config.learning_rate
+        self.k = config.k if self.learner == MIRA else 1
+        self.config = replace(config, learner=self.learner, clip=self.clip, learning_rate=self.learning_rate)
         check_gold(treebank, tagger.columns)
         sentences, gold = [item.sentence for item in treebank], [item.gold for item in treebank]
         if warm_start:
@@ -112,13 +95,19 @@ class TaggerLearner:
             self.live = LiveWeights(len(self.grammar.tags))
         self._sentences, _ = self.grammar.encode(sentences)
         # How often the words of a trained tagger were seen is not known any more.
-        most = 0 if warm_start else tagger.config.hide
+        most = 0 if warm_start else tagger.config.unknown_dropout
         self._hidden = hide_rare(self._sentences, self.grammar.encoder.columns, most=most)
         boundary = self.grammar.tags.boundary
         numbers = encode_tags(self.grammar.tags, gold)
         self._gold = np.array([tag for tags in numbers for tag in (boundary, *tags)], np.int32)
         self._seen = 0
         self._make_space()
+
+    @staticmethod
+    def check_options(tagger: Tagger, config: LearnerConfig) -> None:
+        """Raise ConfigError for options that a tagger does not have."""
+        config.check_kind(tagger.kind)
+        config.check_learner()
 
     def _make_space(self) -> None:
         task, sets = self.task(), self.grammar.sets
@@ -149,7 +138,7 @@ class TaggerLearner:
 
     def settings(self) -> dict[str, Any]:
         """Return how it learns."""
-        settings = learner_settings(self.learner, k=self.k, clip=self.clip)
+        settings = self.config.settings()
         return {**settings, "l2": self.tagger.config.l2} if self.learner == CRF else settings
 
     def learn(self, order: NDArray[np.int64]) -> int:
@@ -188,7 +177,8 @@ class TaggerLearner:
             end = min(len(order), start + SHRINK_EVERY - self._seen % SHRINK_EVERY)
             share = 2 * self.tagger.config.l2 / len(self)
             # Bottou (2010): steps in proportion to 1 / (t0 + t).
-            rates = self.clip / (1.0 + self.clip * share * np.arange(self._seen, self._seen + end - start))
+            steps = np.arange(self._seen, self._seen + end - start)
+            rates = self.learning_rate / (1.0 + self.learning_rate * share * steps)
             updated += self._ascend_part(order[start:end], rates)
             self._seen += end - start
             if self._seen % SHRINK_EVERY == 0:
@@ -218,7 +208,7 @@ class TaggerLearner:
     @property
     def largest_step(self) -> float:
         """The largest step along one difference; weights are of that order of size."""
-        return 1.0 if self.learner == PERCEPTRON else self.clip
+        return {PERCEPTRON: 1.0, CRF: self.learning_rate}.get(self.learner, self.clip)
 
     def online_decoder(self, sentences: Sequence[Sentence]) -> TaggerOnlineDecoder:
         """Return lists of candidates for sentences without gold tags, under the weights as they move."""
@@ -247,7 +237,7 @@ class TaggerLearner:
 
     def install(self, model: Tagger, weights: FrozenWeights) -> None:
         """Let a tagger predict with the weights of a snapshot."""
-        learned_by = learner_settings(self.learner, k=self.k, clip=self.clip)
+        learned_by = self.config.settings()
         model.fit(self.grammar, weights.share(), learned_by=learned_by)
 
 

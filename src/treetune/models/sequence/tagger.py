@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self, Unpack
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,8 @@ from treetune.evaluation.scorers import Scorer
 from treetune.evaluation.tagging import tag_scorer
 from treetune.features.encoding import COLUMNS, normalise
 from treetune.features.templates import check_clusters
-from treetune.models.base import Candidate, Learner
+from treetune.models.base import Candidate
 from treetune.models.feature_model import FeatureModel
-from treetune.models.learning_options import LearningOptions
 from treetune.models.sequence import _kernels as kernels
 from treetune.models.sequence.grammar import WORD, TaggerConfig, TaggerGrammar, templates_of
 from treetune.models.sequence.search import Found, Task, count_states, make_space, run, run_chances
@@ -41,7 +40,6 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
 
     kind: ClassVar[str] = "tagger"
     noun: ClassVar[str] = "tagger"
-    search_options: ClassVar[tuple[str, ...]] = ("max_memory",)
 
     def __init__(self, config: TaggerConfig | None = None, **options: Any) -> None:
         for name in ("columns", "inputs"):
@@ -182,25 +180,6 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
         self._numbers(sentence, tags)
         found, _ = self._search([sentence], [tags], k=1, exact=True, threads=1)
         return float(found.scores[0, 0]) / self.weights.scale
-
-    def check_learning(self, **options: Unpack[LearningOptions]) -> None:
-        """Raise ConfigError if `learner` would refuse these options."""
-        from treetune.models.sequence.learner import check_learning
-
-        check_learning(**options)
-
-    def learner(
-        self,
-        treebank: Sequence[Tagged],
-        *,
-        seed: int = 0,
-        warm_start: bool = False,
-        **options: Unpack[LearningOptions],
-    ) -> Learner[Tags]:
-        """Return what learns from tagged sentences; nothing is drawn at random, so `seed` has no effect."""
-        from treetune.models.sequence.learner import TaggerLearner
-
-        return TaggerLearner(self, treebank, warm_start=warm_start, **options)
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return (configuration, arrays): all that `from_state` needs."""

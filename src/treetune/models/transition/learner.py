@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Example, Sentence, Tree
-from treetune.errors import ConfigError, unknown_name
 from treetune.models.learning_options import (
-    FACTORED_MIRA,
+    DEFAULT_SEED,
+    DYNAMIC,
+    EARLY,
+    MAX_VIOLATION,
     MIRA,
     PERCEPTRON,
-    check_learner,
-    learner_of_warm_start,
-    learner_settings,
+    LearnerConfig,
+    LearningOptions,
 )
 from treetune.models.training_trees import check_gold, lift, lift_known
 from treetune.models.transition import _kernels as kernels
@@ -27,9 +28,8 @@ from treetune.models.transition.search import Mirror, Task, make_fixed, make_spa
 from treetune.models.transition.system import outputs
 from treetune.weights.store import FrozenWeights, LiveWeights, make_margins
 
-RULES = {"early": kernels.EARLY, "max-violation": kernels.MAX_VIOLATION}
-DYNAMIC = "dynamic"
-UPDATES = (*RULES, DYNAMIC)
+BEAM_UPDATES = {EARLY: kernels.EARLY, MAX_VIOLATION: kernels.MAX_VIOLATION}
+UPDATES = (*BEAM_UPDATES, DYNAMIC)
 
 # Weights smaller than this are dropped when weights are frozen: a part of one update of the perceptron; of the
 # largest weight after MIRA, whose updates have no size of their own.
@@ -42,30 +42,12 @@ CLIP = 0.01
 
 def default_update(beam: int) -> str:
     """Return the update that suits a beam: greedy search learns from its own mistakes."""
-    return DYNAMIC if beam == 1 else "max-violation"
+    return DYNAMIC if beam == 1 else MAX_VIOLATION
 
 
 def default_learner(update: str) -> str:
     """Return the learner that suits an update: large margins where the states of a beam can be compared."""
     return PERCEPTRON if update == DYNAMIC else MIRA
-
-
-def check_learning(
-    *,
-    learner: str | None = None,
-    update: str | None = None,
-    k: int = 5,
-    clip: float | None = None,
-    cost_augmented: bool = False,
-) -> None:
-    """Raise ConfigError for what a transition parser cannot learn by."""
-    check_learner(learner, k=k, clip=clip)
-    if learner == FACTORED_MIRA:
-        raise ConfigError("the learner factored-mira is for graph parsers; transition parsers know perceptron and mira")
-    if cost_augmented:
-        raise ConfigError("cost-augmented search is for graph parsers; the parser is transition")
-    if update is not None and update not in UPDATES:
-        raise unknown_name("update", update, UPDATES)
 
 
 class TransitionLearner:
@@ -83,22 +65,20 @@ class TransitionLearner:
         parser: TransitionParser,
         treebank: Sequence[Example],
         *,
-        learner: str | None = None,
-        update: str | None = None,
-        k: int = 5,
-        clip: float | None = None,
-        cost_augmented: bool = False,
         explore: float = 0.9,
-        seed: int = 0,
+        seed: int = DEFAULT_SEED,
         warm_start: bool = False,
+        **options: Unpack[LearningOptions],
     ) -> None:
-        check_learning(learner=learner, update=update, k=k, clip=clip, cost_augmented=cost_augmented)
+        config = LearnerConfig(**options)
+        self.check_options(parser, config)
         if warm_start:
-            learner, clip = learner_of_warm_start(learner, clip, parser.learned_by)
-        self.update = update or default_update(parser.beam)
-        self.learner = learner or default_learner(self.update)
-        self.k = k
-        self.clip = CLIP if clip is None else clip
+            config = config.warm_start(parser.learned_by)
+        self.update = config.update or default_update(parser.beam)
+        self.learner = config.learner or default_learner(self.update)
+        self.k = config.k
+        self.clip = CLIP if config.clip is None else config.clip
+        self.config = replace(config, learner=self.learner, clip=self.clip)
         self.parser = parser
         sentences = [example.sentence for example in treebank]
         if warm_start:
@@ -118,6 +98,12 @@ class TransitionLearner:
         self._encode_gold(trees)
         self._make_space()
         self._passes = 0
+
+    @staticmethod
+    def check_options(parser: TransitionParser, config: LearnerConfig) -> None:
+        """Raise ConfigError for options that a transition parser does not have."""
+        config.check_kind(parser.kind)
+        config.check_learner()
 
     def _encode_gold(self, trees: Sequence[Tree]) -> None:
         ids = self.grammar.labels.ids()
@@ -172,7 +158,7 @@ class TransitionLearner:
 
     def settings(self) -> dict[str, Any]:
         """Return how it learns."""
-        settings = {**learner_settings(self.learner, k=self.k, clip=self.clip), "update": self.update}
+        settings = {**self.config.settings(), "update": self.update}
         if self.update == DYNAMIC:
             # Greedy search has one rival at each step.
             settings.pop("k", None)
@@ -212,12 +198,12 @@ class TransitionLearner:
         if self.learner == MIRA:
             return kernels.train_margin_range(  # type: ignore[no-any-return]
                 *start, self._actions, self._heads, self._labels, self._unknown, task.root_kinds, order, first,
-                len(order), task.beam, task.memo, RULES[self.update], self.clip, self._rivals, self._margins,
+                len(order), task.beam, task.memo, BEAM_UPDATES[self.update], self.clip, self._rivals, self._margins,
                 self._update,
             )  # fmt: skip
         return kernels.train_range(  # type: ignore[no-any-return]
             *start, self._actions, self._unknown, task.root_kinds, order, first, len(order), task.beam, task.memo,
-            RULES[self.update], self._predicted, self._update,
+            BEAM_UPDATES[self.update], self._predicted, self._update,
         )  # fmt: skip
 
     @property
@@ -254,5 +240,5 @@ class TransitionLearner:
 
     def install(self, model: TransitionParser, weights: FrozenWeights) -> None:
         """Let a parser predict with the weights of a snapshot."""
-        learned_by = learner_settings(self.learner, k=self.k, clip=self.clip)
+        learned_by = self.config.settings()
         model.fit(self.grammar, weights.share(), learned_by=learned_by)

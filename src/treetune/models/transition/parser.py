@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self, Unpack
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.corpus.wellformed import is_tree
-from treetune.errors import ConfigError, ModelError, unknown_name
+from treetune.errors import ConfigError, ModelError
 from treetune.features.clusters import CLUSTER_COLUMNS, Clusters
 from treetune.features.encoding import BASE_LABEL_COLUMN, COLUMNS, INPUTS, USUAL_COLUMNS, Encoder, encode_base_heads
 from treetune.features.templates import TemplateSet, check_clusters, check_stacked, load_templates, reads_base_tree
-from treetune.models.base import Candidate, Learner
+from treetune.models.base import Candidate
 from treetune.models.constraints import encode_fixed
 from treetune.models.feature_model import TreeParser
 from treetune.models.labels import TAGS, LabelTable
-from treetune.models.learning_options import LearningOptions
+from treetune.models.options import check_values, option
 from treetune.models.training_trees import lift_known
 from treetune.models.transition import _kernels as kernels
 from treetune.models.transition.k_best import distinct, first_beam
@@ -35,32 +35,23 @@ FAMILY = "transition"
 
 @dataclass(frozen=True)
 class TransitionConfig:
-    """The options of a transition parser.
+    """The options of a transition parser."""
 
-    `inputs` are the tag columns it may look at, where the treebank has them. Words seen less than
-    `min_count` times in training are treated as unknown. A label that marks lifted arcs (see
-    `corpus.projectivity`) is learned when the treebank has at least `min_lifted` of it. `clusters` is a file of
-    word clusters, for feature sets that look at them; a trained model has them inside. With `labels_by_tag` a
-    word bears only labels that words of its UPOS tag have borne in the treebank. `backward` reads sentences from their
-    last word to their first.
-    """
-
-    beam: int = 8
-    features: str = "default"
-    inputs: tuple[str, ...] = INPUTS
-    min_count: int = 2
-    min_lifted: int = 20
-    clusters: str | None = None
-    labels_by_tag: bool = True
-    backward: bool = False
+    beam: int = option(8, "Number of parser states kept at each step; 1 is greedy search.", minimum=1, search=True)
+    features: str = option("default", "Feature set: a name, or a file of templates (.txt).")
+    inputs: tuple[str, ...] = option(
+        INPUTS, "Tag columns the parser may use, where the treebank has them.", choices=INPUTS, noun="input column"
+    )
+    min_count: int = option(2, "Words seen less often in training are treated as unknown.", minimum=1)
+    min_lifted: int = option(
+        20, "Labels of pseudo-projective (lifted) arcs seen less often are not learned.", minimum=1
+    )
+    clusters: str | None = option(None, "File of word clusters, for feature sets that use them; stored in the model.")
+    labels_by_tag: bool = option(True, "Allow a word only labels that its UPOS tag has had in the treebank.")
+    backward: bool = option(False, "Parse sentences from the last word to the first.")
 
     def __post_init__(self) -> None:
-        for name in ("beam", "min_count", "min_lifted"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} must be at least 1, found {getattr(self, name)}")
-        for name in self.inputs:
-            if name not in INPUTS:
-                raise unknown_name("input column", name, INPUTS)
+        check_values(self)
 
 
 @dataclass(frozen=True)
@@ -130,7 +121,6 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
     """
 
     kind: ClassVar[str] = FAMILY
-    search_options: ClassVar[tuple[str, ...]] = ("beam",)
 
     def __init__(self, config: TransitionConfig | None = None, **options: Any) -> None:
         super().__init__(config or TransitionConfig(), options)
@@ -281,25 +271,6 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
                 lifted = lift_known([example], self.grammar.labels)[0]
                 scores[place][rank] = self.score(example.sentence, lifted)
         return scores
-
-    def check_learning(self, **options: Unpack[LearningOptions]) -> None:
-        """Raise ConfigError if `learner` would refuse these options."""
-        from treetune.models.transition.learner import check_learning
-
-        check_learning(**options)
-
-    def learner(
-        self,
-        treebank: Sequence[Example],
-        *,
-        seed: int = 0,
-        warm_start: bool = False,
-        **options: Unpack[LearningOptions],
-    ) -> Learner[Tree]:
-        """Return what learns from `treebank`; see `models.transition.learner`."""
-        from treetune.models.transition.learner import TransitionLearner
-
-        return TransitionLearner(self, treebank, seed=seed, warm_start=warm_start, **options)
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return (configuration, arrays): all that `from_state` needs."""
