@@ -174,16 +174,16 @@ def test_same_seed_same_bytes_and_every_option_another_model(folder: Path, tmp_p
 def test_search_options(folder: Path) -> None:
     parse = ("parse", folder / "graph", folder / "test.conllu")
     plain = run(*parse)
-    assert run(*parse, *sets("model.decoder=projective", "model.max_memory=3")) == plain
-    crossing = run(*parse, "--set", "model.decoder=non-projective")
+    assert run(*parse, "--decoder", "projective", "--max-memory", 3) == plain
+    crossing = run(*parse, "--decoder", "non-projective")
     assert crossing.code == 0
     assert all(is_tree(example.gold.heads) for example in read_conllu(crossing.out.split("\n")))
     for options, message in (
-        (("--beam", 4), "--beam is an option of transition parsers; the parser is graph"),
-        (("--set", "model.decoder=projectiv"), "unknown decoder 'projectiv'; known: non-projective, projective"),
-        (("--set", "model.max_memory=0"), "max_memory must be a number of GB above 0, found 0"),
+        (("--beam", 4), "unknown search option of graph parsers 'beam'; known: decoder, max_memory"),
+        (("--decoder", "projectiv"), "unknown decoder 'projectiv'; known: non-projective, projective"),
+        (("--max-memory", 0), "max_memory must be a number of GB above 0, found 0"),
         (
-            ("--set", f"train.base={folder / 'test.conllu'}"),
+            ("--base", folder / "test.conllu"),
             f"{folder / 'graph'} was trained without base trees and would not look at --base; leave it out",
         ),
     ):
