@@ -118,7 +118,9 @@ def test_what_is_priced_is_known_before_anything_is() -> None:
     ]
     assert Function(lambda sentence, output, reference: 0).output == "any"
     assert Weighted([(1, MainVerb()), (1, lambda sentence, output, reference: 0)]).output == "tags"
-    with pytest.raises(ConfigError, match=r"^the parts of loss weighted must be for the same outputs, found tags and tree$"):
+    with pytest.raises(
+        ConfigError, match=r"^the parts of loss weighted must be for the same outputs, found tags and tree$"
+    ):
         Weighted([(1, MainVerb()), (1, Root())])
     with pytest.raises(DataError, match=r"^loss root expects trees as output, found Tags$"):
         Root()(QUESTION, tags("X X X X X X X"), WANT)  # type: ignore[arg-type]
