@@ -141,5 +141,6 @@ def test_what_is_wrong_is_said(kind: type[TransitionParser], problem: str) -> No
 
 
 def test_an_untrained_model_must_say_so() -> None:
+    make: Callable[[], Any] = Eager
     with pytest.raises(AssertionError, match="is_trained must be false before training"):
-        check_model(partial(Eager, beam=1), TREES)
+        check_model(make, TREES)
