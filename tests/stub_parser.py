@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import DataError, unknown_name
-from treetune.evaluate.scorers import TREES, Scorer
+from treetune.evaluation.scorers import TREES, Scorer
 from treetune.models.base import Candidate
 from treetune.models.learning_options import LearnerConfig, LearningOptions
 from treetune.models.registry import MODELS, PARSERS, Preset

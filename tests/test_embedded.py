@@ -43,10 +43,10 @@ def test_english_goes_from_text_to_trees(english: Pipeline) -> None:
     examples = english(TEXT)
     assert raw_text(example.sentence for example in examples) == TEXT
     assert [len(example.sentence) for example in examples] == [6, 5, 7, 2]
-    assert examples[1].sentence.words == ("Fruit", "flies", "do", "n't", ".")
+    assert examples[1].sentence.forms[1:] == ("Fruit", "flies", "do", "n't", ".")
     assert examples[0].sentence.upos[1:] == ("PRON", "VERB", "PRON", "DET", "NOUN", "PUNCT")
-    assert examples[0].gold.heads[1:] == (2, 0, 2, 5, 2, 2)
-    assert all(is_tree(example.gold.heads) for example in examples)
+    assert examples[0].tree.heads[1:] == (2, 0, 2, 5, 2, 2)
+    assert all(is_tree(example.tree.heads) for example in examples)
 
 
 def test_threads_change_nothing(english: Pipeline) -> None:
@@ -72,7 +72,7 @@ def test_the_card_knows_the_file_it_was_trained_on() -> None:
 
 @pytest.mark.data
 def test_it_is_as_good_as_its_card_says(english: Pipeline, data_dir: Path) -> None:
-    from treetune.evaluate import evaluate_text
+    from treetune.evaluation import evaluate_text
 
     gold = list(treetune.read_trees(data_dir / "ud" / "en_ewt-dev.conllu"))
     scores = evaluate_text(gold, english(raw_text(example.sentence for example in gold)), subtypes=False)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commandline import Result, run
+from commandline import Result, run, sets
 
 from stub_parser import StubParser, stub_model_fixture
 from treetune import storage
@@ -113,9 +113,9 @@ def test_plain_options_say_the_same(folder: Path, tmp_path: Path) -> None:
 
 
 def test_the_experiment_of_a_model_trains_it_again(folder: Path, tmp_path: Path) -> None:
-    changes = ("--set", "learner.learner=mira", "--set", "learner.clip=inf", "--set", "objective.questions.k=4")
+    changes = sets("learner.learner=mira", "learner.clip=inf", "objective.questions.k=4")
     assert run("train", folder / "e.toml", "--model", tmp_path / "first", "-q", *changes).code == 0
-    result = run("info", tmp_path / "first", "--experiment")
+    result = run("info", tmp_path / "first", "--config")
     assert (result.code, result.err) == (0, "")
     lines = result.out.split("\n")
     assert lines[:2] == [
@@ -168,7 +168,9 @@ def test_every_key_changes_the_model(folder: Path, tmp_path: Path) -> None:
 
 
 def test_the_report_has_tallies(folder: Path, tmp_path: Path) -> None:
-    result = run("train", folder / "e.toml", "--model", tmp_path / "m", "--log", tmp_path / "log.jsonl", "--json")
+    result = run(
+        "train", folder / "e.toml", "--model", tmp_path / "m", "--set", f"run.log={tmp_path / 'log.jsonl'}", "--json"
+    )
     content = json.loads(result.out)
     logged = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
     assert logged == content["epochs"]
@@ -189,17 +191,17 @@ def test_the_report_has_tallies(folder: Path, tmp_path: Path) -> None:
 
 
 def test_the_best_epoch_by_an_objective(folder: Path, tmp_path: Path) -> None:
-    options = ("--set", "train.choose_by=questions", "--set", "train.epochs=6", "--json", "-q")
+    options = (*sets("train.choose_by=questions", "train.epochs=6"), "--json", "-q")
     content = json.loads(run("train", folder / "e.toml", "--model", tmp_path / "m", *options).out)
     # Of the epochs in which the objective took part: from its start, the third.
     costs = [entry["objectives"][1]["dev_cost"] for entry in content["epochs"]][2:]
     assert content["info"]["training"]["best_epoch"] == 3 + costs.index(min(costs))
-    assert content["info"]["experiment"]["train"]["choose_by"] == "questions"
+    assert content["info"]["config"]["train"]["choose_by"] == "questions"
 
 
 def test_the_best_epoch_by_a_metric(folder: Path, tmp_path: Path) -> None:
     for metric in ("root", "UALS"):
-        result = plain(folder, tmp_path / "m", "--choose-by", metric, "--epochs", 6, "--json", "-q")
+        result = plain(folder, tmp_path / "m", "--set", f"train.choose_by={metric}", "--epochs", 6, "--json", "-q")
         content = json.loads(result.out)
         scores = [entry["dev"][metric] for entry in content["epochs"]]
         assert content["info"]["training"]["best_epoch"] == 1 + scores.index(max(scores))
@@ -221,8 +223,8 @@ def test_going_on_from_a_model(folder: Path, tmp_path: Path) -> None:
     assert "\n  questions  60 seen" in without.err
     info = info_of(tmp_path / "m")
     assert info["training"]["start_from"]["name"] == "old.treetune"
-    assert info["experiment"]["model"] == {"start_from": "old.treetune", "beam": 4}
-    assert info["experiment"]["train"].get("treebank") is None
+    assert info["config"]["model"] == {"start_from": "old.treetune", "beam": 4}
+    assert info["config"]["train"].get("treebank") is None
     bytes_of = {path.name: path.read_bytes() for path in (tmp_path / "m", tmp_path / "with", old)}
     assert len(set(bytes_of.values())) == 3
     # Another beam to go on with.
@@ -230,7 +232,7 @@ def test_going_on_from_a_model(folder: Path, tmp_path: Path) -> None:
         run("train", "--start-from", old, "--also", f"root:{questions}", "--beam", 2, "--model", tmp_path / "n").code
         == 0
     )
-    assert info_of(tmp_path / "n")["experiment"]["model"]["beam"] == 2
+    assert info_of(tmp_path / "n")["config"]["model"]["beam"] == 2
 
 
 def test_gold_trees_as_an_objective(folder: Path, tmp_path: Path) -> None:
@@ -249,7 +251,7 @@ def test_names_of_objectives_are_those_of_their_files(folder: Path, tmp_path: Pa
     files = (questions, questions, questions, tmp_path / "LAS.conllu", tmp_path / "treebank.conllu")
     also = [option for file in files for option in ("--also", f"root:{file}@.1")]
     assert plain(folder, tmp_path / "m", *also, "-q") == Result(0, "", "")
-    names = [table["name"] for table in info_of(tmp_path / "m")["experiment"]["objective"]]
+    names = [table["name"] for table in info_of(tmp_path / "m")["config"]["objective"]]
     assert names == ["questions", "questions-2", "questions-3", "LAS-2", "treebank-2"]
 
 
@@ -280,10 +282,19 @@ def test_wrong_objectives(tmp_path: Path, also: str, message: str) -> None:
     [
         (("--epochs", 5), "--epochs cannot be given with an experiment file; use --set train.epochs=5"),
         (("--beam", 5), "--beam cannot be given with an experiment file; use --set model.beam=5"),
-        (("--k", 5), "--k cannot be given with an experiment file; use --set learner.k=5"),
-        (("--lenient",), "--lenient cannot be given with an experiment file; use --set train.lenient=true"),
+        (("--set", "learner.k=5"), "--k cannot be given with an experiment file; use --set learner.k=5"),
         (
-            ("--no-projectivize",),
+            (
+                "--set",
+                "train.lenient=true",
+            ),
+            "--lenient cannot be given with an experiment file; use --set train.lenient=true",
+        ),
+        (
+            (
+                "--set",
+                "train.projectivize=false",
+            ),
             "--no-projectivize cannot be given with an experiment file; use --set train.projectivize=false",
         ),
         (
@@ -347,9 +358,9 @@ def test_something_must_be_learned_from(folder: Path, tmp_path: Path) -> None:
     [
         (("--parser", "graph"), 2, "--start-from goes on with the parser of that model; leave --parser out"),
         (("--features", "hall2011"), 2, "unknown search option of transition parsers 'features'; known: beam"),
-        (("--decoder", "projective"), 2, "--decoder is an option of graph parsers; the parser is transition"),
+        (("--set", "model.decoder=projective"), 2, "--decoder is an option of graph parsers; the parser is transition"),
         (
-            ("--learner", "perceptron"),
+            ("--set", "learner.learner=perceptron"),
             2,
             "the model was trained by the learner mira, whose weights are of another size",
         ),
@@ -367,9 +378,9 @@ def test_what_cannot_go_on(folder: Path, tmp_path: Path, options: tuple[str, ...
 
 def test_choosing_by_what_is_not_there(folder: Path, tmp_path: Path) -> None:
     treebank = folder / "data/train.conllu"
-    result = run("train", treebank, "--choose-by", "UAS", "--model", tmp_path / "m")
+    result = run("train", treebank, "--set", "train.choose_by=UAS", "--model", tmp_path / "m")
     assert (result.code, result.err) == (2, "error: --choose-by: UAS needs trees to measure it on; give --dev\n")
-    result = plain(folder, tmp_path / "m", "--choose-by", "questions")
+    result = plain(folder, tmp_path / "m", "--set", "train.choose_by=questions")
     assert result.code == 2
     assert result.err.startswith("error: --choose-by: expected one of UAS, LAS, ")
 
@@ -413,13 +424,13 @@ def test_a_loss_in_python_and_a_program(folder: Path, tmp_path: Path) -> None:
 
 def test_models_without_an_experiment(tmp_path: Path, stub_model: StubParser) -> None:
     storage.save(stub_model, tmp_path / "m", {"licence": "CC0"})
-    result = run("info", tmp_path / "m", "--experiment")
+    result = run("info", tmp_path / "m", "--config")
     assert (result.code, result.err) == (
         1,
         f"error: {tmp_path / 'm'} notes no experiment: only models of 'treetune train' do, from treetune 0.1.0 on\n",
     )
     assert "experiment" not in run("info", tmp_path / "m").out
-    result = run("info", tmp_path / "m", "--experiment", "--json")
+    result = run("info", tmp_path / "m", "--config", "--json")
     assert (result.code, result.err) == (
         2,
         "error: --experiment writes TOML, and --json has the experiment in it; leave one of them\n",
@@ -434,6 +445,6 @@ def test_graph_parsers_learn_from_objectives_too(folder: Path, tmp_path: Path) -
     result = run("train", path, "--json", "-q")
     assert result.code == 0
     content = json.loads(result.out)
-    assert content["info"]["experiment"]["model"]["parser"] == "graph"
-    assert content["info"]["experiment"]["learner"]["learner"] == "mira"
+    assert content["info"]["config"]["model"]["parser"] == "graph"
+    assert content["info"]["config"]["learner"]["learner"] == "mira"
     assert content["epochs"][-1]["objectives"][1]["seen"] == 100

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from cli_samples import column
-from commandline import Result, run
+from commandline import Result, run, sets
 
 from treetune import storage
 from treetune.corpus.conllu import read_conllu
@@ -23,9 +23,9 @@ from treetune.sample import KINDS, treebank
 MODELS: dict[str, tuple[object, ...]] = {
     "graph": ("--parser", "graph"),
     "graph2": ("--parser", "graph2"),
-    "joint": ("--parser", "graph", "--labels", "joint"),
-    "crossing": ("--parser", "graph", "--decoder", "non-projective"),
-    "stacked": ("--parser", "graph", "--base", "transition", "--folds", 2),
+    "joint": ("--parser", "graph", "--set", "model.labels=joint"),
+    "crossing": ("--parser", "graph", "--set", "model.decoder=non-projective"),
+    "stacked": ("--parser", "graph", *sets("train.base=transition", "train.folds=2")),
 }
 
 
@@ -153,14 +153,17 @@ def test_same_seed_same_bytes_and_every_option_another_model(folder: Path, tmp_p
         (),
         ("--threads", 2),
         ("--seed", 2),
-        ("--learner", "perceptron"),
-        ("--learner", "factored-mira"),
-        ("--k", 1),
-        ("--clip", 0.001),
-        ("--cost-augmented",),
-        ("--labels", "joint"),
-        ("--inputs", "upos"),
-        ("--max-memory", 1),
+        ("--set", "learner.learner=perceptron"),
+        ("--set", "learner.learner=factored-mira"),
+        ("--set", "learner.k=1"),
+        ("--set", "learner.clip=0.001"),
+        (
+            "--set",
+            "learner.cost_augmented=true",
+        ),
+        ("--set", "model.labels=joint"),
+        ("--set", "model.inputs=upos"),
+        ("--set", "model.max_memory=1"),
     ):
         assert train(folder, tmp_path / "m", "--parser", "graph", *options).code == 0
         tried[options] = (tmp_path / "m").read_bytes()
@@ -171,16 +174,16 @@ def test_same_seed_same_bytes_and_every_option_another_model(folder: Path, tmp_p
 def test_search_options(folder: Path) -> None:
     parse = ("parse", folder / "graph", folder / "test.conllu")
     plain = run(*parse)
-    assert run(*parse, "--decoder", "projective", "--max-memory", 3) == plain
-    crossing = run(*parse, "--decoder", "non-projective")
+    assert run(*parse, *sets("model.decoder=projective", "model.max_memory=3")) == plain
+    crossing = run(*parse, "--set", "model.decoder=non-projective")
     assert crossing.code == 0
     assert all(is_tree(example.gold.heads) for example in read_conllu(crossing.out.split("\n")))
     for options, message in (
         (("--beam", 4), "--beam is an option of transition parsers; the parser is graph"),
-        (("--decoder", "projectiv"), "unknown decoder 'projectiv'; known: non-projective, projective"),
-        (("--max-memory", 0), "max_memory must be a number of GB above 0, found 0"),
+        (("--set", "model.decoder=projectiv"), "unknown decoder 'projectiv'; known: non-projective, projective"),
+        (("--set", "model.max_memory=0"), "max_memory must be a number of GB above 0, found 0"),
         (
-            ("--base", folder / "test.conllu"),
+            ("--set", f"train.base={folder / 'test.conllu'}"),
             f"{folder / 'graph'} was trained without base trees and would not look at --base; leave it out",
         ),
     ):
@@ -205,7 +208,7 @@ def test_a_base_tree_from_a_file(folder: Path, tmp_path: Path) -> None:
     done = run("jackknife", folder / "train.conllu", "-o", train_base, "--folds", 2, "--epochs", 2, "-q")
     assert (done.code, done.err) == (0, "")
     assert run("parse", folder / "graph2", folder / "dev.conllu", "-o", dev_base, "-q").code == 0
-    options = ("--parser", "graph", "--base", train_base, "--dev-base", dev_base)
+    options = ("--parser", "graph", *sets(f"train.base={train_base}", f"train.dev_base={dev_base}"))
     assert train(folder, model, *options).code == 0
     assert storage.inspect(model).info["training"]["base_tree"]["sentences"] == 200
     stacked = run("parse", model, folder / "dev.conllu", "--base", dev_base, "-o", tmp_path / "out.conllu", "-q")

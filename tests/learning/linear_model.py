@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import DataError
-from treetune.evaluate.scorers import TREES, Scorer
+from treetune.evaluation.scorers import TREES, Scorer
 from treetune.learning.schedule import Schedule
 from treetune.models.base import Candidate
 from treetune.models.learning_options import LearningOptions
@@ -65,12 +65,12 @@ class LinearOnlineDecoder:
         return len(self._sentences)
 
     def k_best(self, place: int, k: int, *, constraint: Tree | None = None) -> list[Candidate[Tree]]:
-        word = self._sentences[place].words[0]
+        word = self._sentences[place].forms[1]
         self._learner.log.append(("parse", word))
         return ranked(self._learner.model.space[word], self._learner.weights, k, constraint)
 
     def move(self, place: int, better: Candidate[Tree], worse: Candidate[Tree], *, margin: float | None) -> bool:
-        word = self._sentences[place].words[0]
+        word = self._sentences[place].forms[1]
         return self._learner.move(word, label_of(better.output), label_of(worse.output), margin)
 
 
@@ -102,7 +102,7 @@ class LinearLearner:
     def learn(self, order: NDArray[np.int64]) -> int:
         updated = 0
         for place in order:
-            word, gold = self._treebank[place].sentence.words[0], label_of(self._treebank[place].gold)
+            word, gold = self._treebank[place].sentence.forms[1], label_of(self._treebank[place].gold)
             self.log.append(("learn", word))
             self.step()
             (best,) = ranked(self.model.space[word], self.weights, 1)
@@ -196,7 +196,7 @@ class LinearModel:
 
     def k_best(self, sentence: Sentence, k: int, *, constraint: Tree | None = None) -> list[Candidate[Tree]]:
         assert self.weights is not None
-        return ranked(self.space[sentence.words[0]], self.weights, k, constraint)
+        return ranked(self.space[sentence.forms[1]], self.weights, k, constraint)
 
     def k_best_batch(
         self,

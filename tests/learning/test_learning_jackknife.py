@@ -17,7 +17,7 @@ from memory_parser import MemoryParser
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.corpus.tags import tagged
 from treetune.errors import ConfigError
-from treetune.evaluate.scores import evaluate
+from treetune.evaluation.scores import evaluate_trees
 from treetune.learning.jackknife import FoldProgress, jackknife, jackknife_tags, make_folds
 from treetune.learning.trainer import train
 from treetune.models.learning_options import DEFAULT_SEED
@@ -120,8 +120,8 @@ def test_jackknifed_trees_are_worse_than_those_of_a_model_that_has_seen_all() ->
     parser = small_parser()
     for _ in train(parser, examples, epochs=5):
         pass
-    seen = evaluate(examples, parser.predict_batch([example.sentence for example in examples])).las
-    unseen = evaluate(examples, list(trees_of(examples, epochs=5))).las
+    seen = evaluate_trees(examples, parser.predict_batch([example.sentence for example in examples])).las
+    unseen = evaluate_trees(examples, list(trees_of(examples, epochs=5))).las
     assert 0.5 < unseen < seen - 0.02
 
 

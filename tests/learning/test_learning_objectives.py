@@ -213,7 +213,7 @@ def test_data_that_cannot_serve_is_refused_before_training(objective: Objective,
 
 def test_a_loss_that_fails_says_for_which_sentence() -> None:
     def broken(sentence: Sentence, tree: Tree, reference: Tree) -> float:
-        return 1 / 0 if sentence.words[0] == "w" else 0.0
+        return 1 / 0 if sentence.forms[1] == "w" else 0.0
 
     problem = refusal(lambda: run([Objective(GOLD, broken)]), LossError)
     assert "failed for the sentence 'w': ZeroDivisionError: division by zero" in problem

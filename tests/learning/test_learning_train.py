@@ -12,8 +12,8 @@ import pytest
 from treetune.corpus.projectivity import is_projective
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ConfigError, DataError
-from treetune.evaluate.scorers import Scorer
-from treetune.evaluate.scores import evaluate
+from treetune.evaluation.scorers import Scorer
+from treetune.evaluation.scores import evaluate_trees
 from treetune.learning import trainer
 from treetune.learning.progress import Progress
 from treetune.learning.trainer import train
@@ -36,7 +36,7 @@ def checksum(parser: TransitionParser) -> str:
 
 
 def las(parser: TransitionParser, examples: Sequence[Example]) -> float:
-    return evaluate(examples, parser.predict_batch([example.sentence for example in examples])).las
+    return evaluate_trees(examples, parser.predict_batch([example.sentence for example in examples])).las
 
 
 def run(examples: Sequence[Example], *, beam: int = 2, **options: Any) -> tuple[TransitionParser, list[Progress]]:

@@ -15,7 +15,7 @@ import treetune
 from treetune import Objective, train
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ConfigError, DataError, TreetuneError
-from treetune.evaluate.scores import evaluate
+from treetune.evaluation.scores import evaluate_trees
 from treetune.learning.objectives import STEPS
 from treetune.losses import Attachment, Root
 from treetune.models.base import Parser
@@ -65,7 +65,7 @@ def contents(model: Parser) -> tuple[str, dict[str, bytes]]:
 
 
 def score(model: Parser, examples: Sequence[Example], metric: str) -> float:
-    return evaluate(examples, model.predict_batch([example.sentence for example in examples]))[metric]
+    return evaluate_trees(examples, model.predict_batch([example.sentence for example in examples]))[metric]
 
 
 def refusal(attempt: Callable[[], object], kind: type[TreetuneError] = ConfigError) -> str:

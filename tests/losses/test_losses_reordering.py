@@ -12,7 +12,7 @@ from strategies import trees
 from treetune.corpus.orders import WordOrder
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.errors import ConfigError, DataError
-from treetune.evaluate.ordering import evaluate_orders
+from treetune.evaluation.ordering import evaluate_orders
 from treetune.losses import Reordering, Root, Weighted, make_loss
 from treetune.reorder import Precedence, Reorderer, Rule, RuleSet, load_rules
 

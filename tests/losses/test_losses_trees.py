@@ -12,7 +12,7 @@ from losses_samples import GOLD, SENTENCE, WRONG, plain, references_with_answers
 from strategies import trees
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.errors import DataError
-from treetune.evaluate import METRICS, attachment_counts
+from treetune.evaluation import METRICS, attachment_counts
 from treetune.losses import LOSSES, ArcLength, Attachment, Loss, PartialTree, Root, ZeroOne, make_loss
 from treetune.testing import check_loss
 

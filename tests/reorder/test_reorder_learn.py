@@ -43,7 +43,7 @@ def agreement(rules: RuleSet, items: list[Ordered]) -> float:
     right = 0
     for item in items:
         aligned = set(item.order.words)
-        found = reorderer.order(item.sentence, item.gold)
+        found = reorderer.order(item.sentence, item.tree)
         right += tuple(word for word in found if word in aligned) == item.order.words
     return right / len(items)
 

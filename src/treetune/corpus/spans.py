@@ -13,6 +13,8 @@ from typing import NamedTuple
 from treetune.corpus.sentence import ROOT
 from treetune.errors import DataError
 
+# The key of MISC in which CoNLL-U files and pipelines have named entities.
+ENTITY_KEY = "ner"
 OUTSIDE = "O"
 BEGIN, INSIDE = "B", "I"
 _ENDS = ("E", "L")

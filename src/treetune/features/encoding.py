@@ -170,7 +170,7 @@ class Encoder:
     def encode(self, sentences: Sequence[Sentence]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return (columns, offsets): one row a column over all tokens, and where each sentence starts.
 
-        Raises ModelError where the encoder knows base_heads and a sentence has none.
+        Raises ModelError where the encoder knows base trees and a sentence has none.
         """
         try:
             lengths = np.fromiter((len(sentence.forms) for sentence in sentences), np.int64, len(sentences))
@@ -222,7 +222,7 @@ class Encoder:
 
 
 def encode_base_heads(sentences: Sequence[Sentence]) -> NDArray[np.int32]:
-    """Return the heads of the base_heads over all tokens, -1 for the root; for models that know base_heads.
+    """Return the heads of the base trees over all tokens, -1 for the root; for models that know base trees.
 
     Raises ModelError where a sentence has none.
     """
@@ -233,7 +233,7 @@ def _base_tree(sentence: Sentence) -> Tree:
     if sentence.base_tree is None:
         raise ModelError(
             "this model was trained with the trees of a base parser; "
-            "give it with --base FILE, in Python with treetune.corpus.with_base_trees"
+            "give them with --base FILE, in Python with treetune.corpus.with_base_trees"
         )
     if len(sentence.base_tree) != len(sentence):
         raise DataError(f"expected a base tree of {len(sentence)} words, found one of {len(sentence.base_tree)}")
@@ -244,7 +244,7 @@ def _check_all_stacked(has_base_tree: list[bool]) -> None:
     if not all(has_base_tree):
         raise DataError(
             f"sentence {has_base_tree.index(False) + 1} of the treebank has no base tree, but others have one; "
-            "give base_heads to all sentences or to none"
+            "give base trees to all sentences or to none"
         )
 
 

@@ -94,7 +94,7 @@ def not_a_cost(answer: str, *, of: str, sentence: Sentence) -> LossError:
 
 def quote(sentence: Sentence) -> str:
     """Return the words of a sentence in quotes, shortened, as messages show them."""
-    return repr(_shorten(" ".join(sentence.words)))
+    return repr(_shorten(" ".join(sentence.forms[1:])))
 
 
 def _shorten(text: str) -> str:

@@ -15,7 +15,7 @@ from treetune.corpus.sentence import Sentence, Tree
 from treetune.corpus.spans import spans_of
 from treetune.corpus.tags import SEPARATOR, Tags, with_tags
 from treetune.errors import ConfigError, DataError
-from treetune.evaluate.entities import entity_counts
+from treetune.evaluation.entities import entity_counts
 from treetune.losses.base import Loss
 
 Reference = TypeVar("Reference", Tree, Tags)

@@ -39,9 +39,7 @@ class Weighted(Loss[Any, Any]):
         self.reference = (*wanted, self.reference)[0]
         outputs = sorted({loss.output for _, loss in self._parts} - {self.output})
         if len(outputs) > 1:
-            raise ConfigError(
-                f"the parts of loss weighted must be for the same outputs, found {' and '.join(outputs)}"
-            )
+            raise ConfigError(f"the parts of loss weighted must be for the same outputs, found {' and '.join(outputs)}")
         self.output = (*outputs, self.output)[0]
 
     def __repr__(self) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar, Unpack
 
 from treetune.corpus.sentence import Sentence, Tree
-from treetune.evaluate.scorers import Scorer
+from treetune.evaluation.scorers import Scorer
 from treetune.models.learning_options import DEFAULT_SEED, LearningOptions
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, Unpack
 
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.errors import ConfigError, ModelError, unknown_name
-from treetune.evaluate.scorers import TREES, Scorer
+from treetune.evaluation.scorers import TREES, Scorer
 from treetune.models.base import Candidate, Learner, Output
 from treetune.models.learning_options import DEFAULT_SEED, LearnerConfig, LearningOptions
 from treetune.models.options import search_options, with_values

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 from treetune.corpus.base_trees import with_base_trees
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import DataError, ModelError
-from treetune.evaluate.scorers import Scorer
+from treetune.evaluation.scorers import Scorer
 from treetune.models.base import Candidate, Learner, OnlineDecoder, Parser
 from treetune.models.learning_options import LearningOptions
 from treetune.models.nested_state import part_from_state, state_of_parts

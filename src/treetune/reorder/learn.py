@@ -64,7 +64,7 @@ def learn_rules(items: Sequence[Ordered], *, name: str = "learned", options: Lea
     options = options or LearnOptions()
     found: list[Family] = []
     for number, item in enumerate(items, start=1):
-        if not item.gold.is_complete:
+        if not item.tree.is_complete:
             raise DataError(f"sentence {number}: expected a complete tree to learn from; parse the sentences first")
         found += families(item, _tags(item.sentence, options.tags))
     if not any(family.preferences for family in found):

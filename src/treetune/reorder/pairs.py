@@ -44,7 +44,7 @@ def _preferences(places: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, int, 
 
 def families(item: Ordered, tags: Sequence[str]) -> Iterator[Family]:
     """Yield every head of a sentence that has children, crossing arcs lifted."""
-    tree = projectivize(item.gold)
+    tree = projectivize(item.tree)
     labels = [plain_label(label) for label in tree.labels]
     place = {word: number for number, word in enumerate(item.order.words)}
     children: list[list[int]] = [[] for _ in tree.heads]

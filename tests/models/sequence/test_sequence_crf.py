@@ -149,10 +149,10 @@ def converged(examples: list[Tagged], *, l2: float, passes: int = 400) -> treetu
 
 def items(sentence: Sentence) -> list[list[str]]:
     """The same features as CRFsuite knows them; what it has no transition for, the first word, is an attribute."""
-    lower = ["<root>", *(word.lower().replace("1", "0") for word in sentence.words)]
+    lower = ["<root>", *(word.lower().replace("1", "0") for word in sentence.forms[1:])]
     found = [
         [f"w={word.replace('1', '0')}", f"before={before}", f"end={after[-3:]}"]
-        for word, (before, after) in zip(sentence.words, itertools.pairwise(lower), strict=True)
+        for word, (before, after) in zip(sentence.forms[1:], itertools.pairwise(lower), strict=True)
     ]
     found[0].append("first")
     return found

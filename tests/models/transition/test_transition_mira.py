@@ -16,7 +16,7 @@ from weights_twin import cells_of
 
 from treetune.corpus.sentence import Example
 from treetune.errors import ConfigError
-from treetune.evaluate.scores import evaluate
+from treetune.evaluation.scores import evaluate_trees
 from treetune.learning.trainer import train
 from treetune.models.transition import _kernels as kernels
 from treetune.models.transition import search
@@ -174,7 +174,7 @@ def test_generated_english_is_learned(beam: int) -> None:
     examples = generate(60, seed=3)
     parser = TransitionParser(beam=beam)
     reports = list(train(parser, examples, learner="mira", epochs=5))
-    assert evaluate(examples, parser.predict_batch([example.sentence for example in examples])).las > 0.97
+    assert evaluate_trees(examples, parser.predict_batch([example.sentence for example in examples])).las > 0.97
     assert reports[-1].settings["learner"] == "mira"
 
 

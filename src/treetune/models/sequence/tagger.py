@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from treetune.corpus.sentence import ROOT, Sentence
 from treetune.corpus.tags import TAG_COLUMNS, Tagged, Tags, part_of, write_column
 from treetune.errors import ConfigError, DataError, ModelError
-from treetune.evaluate.entities import ENTITIES
-from treetune.evaluate.scorers import Scorer
-from treetune.evaluate.tagging import tag_scorer
+from treetune.evaluation.entities import ENTITIES
+from treetune.evaluation.scorers import Scorer
+from treetune.evaluation.tagging import tag_scorer
 from treetune.features.encoding import COLUMNS, normalise
 from treetune.features.templates import check_clusters
 from treetune.models.base import Candidate
