@@ -193,16 +193,20 @@ def test_a_step_without_bounds_goes_on_without() -> None:
         (
             "transition",
             "mira",
-            "the model was trained by the learner perceptron, whose weights are of another size than those of mira; "
-            "go on with perceptron, or train anew",
+            "the model was trained by the learner perceptron, whose weights are of another scale than those of mira; "
+            "continue with perceptron, or train a new model",
         ),
         (
             "graph",
             "perceptron",
-            "the model was trained by the learner mira, whose weights are of another size than those of perceptron; "
-            "go on with mira, or train anew",
+            "the model was trained by the learner mira, whose weights are of another scale than those of perceptron; "
+            "continue with mira, or train a new model",
         ),
-        ("graph", "mirra", "unknown learner 'mirra'; known: factored-mira, mira, perceptron (did you mean 'mira'?)"),
+        (
+            "graph",
+            "mirra",
+            "unknown learner 'mirra'; known: crf, factored-mira, mira, perceptron (did you mean 'mira'?)",
+        ),
     ],
 )
 def test_another_learner_is_refused(kind: str, learner: str, problem: str) -> None:
