@@ -227,7 +227,7 @@ def _check_learner_to_go_on(trained: Model[Any], learning: Mapping[str, Any]) ->
     from treetune.models.learning_options import LearnerConfig
 
     if isinstance(trained, FeatureModel):
-        LearnerConfig(**learning).warm_start(trained.learned_by)
+        LearnerConfig(**learning).warm_start(trained.trained_by)
 
 
 def check_kind(tables: Iterable[tuple[str, Iterable[str]]], kind: str, *, name: str, source: Source) -> None:

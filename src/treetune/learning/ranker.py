@@ -73,7 +73,7 @@ class Ranker(Generic[Output]):
         if not self._objective.margin_updates or not costlier:
             return stay
         nearest = max(costlier, key=lambda candidate: candidate.score + costs[candidate.output])
-        moved = self._online_decoder.move(place, found[0], nearest, margin=costs[nearest.output] - first)
+        moved = self._online_decoder.update(place, found[0], nearest, margin=costs[nearest.output] - first)
         return Step(Outcome.UPDATED, first, first) if moved else stay
 
     def _step_forced(self, place: int, sentence: Sentence, reference: Any) -> Step:
@@ -93,7 +93,7 @@ class Ranker(Generic[Output]):
 
     def _move(self, place: int, better: Candidate[Output], worse: Candidate[Output], low: float, high: float) -> Step:
         margin = high - low if self._objective.step == "mira" else None
-        changed = self._online_decoder.move(place, better, worse, margin=margin)
+        changed = self._online_decoder.update(place, better, worse, margin=margin)
         # A better output that leads already was missed by the search: there is nothing to learn from that.
         return Step(Outcome.UPDATED, high, low) if changed else Step(Outcome.STUCK, high, high)
 
