@@ -25,7 +25,7 @@ from treetune.evaluation.ordering import (
 from treetune.evaluation.report import format_table
 from treetune.reorder import Reorderer, format_rules, load_rules, rule_sets
 from treetune.reorder.learn import LearnOptions, learn_rules
-from treetune.reorder.reversible import source_ids, restore_order
+from treetune.reorder.reversible import restore_order, source_ids
 
 OrdersHelp = "Sentences with word orders: JSON lines (.jsonl), or CoNLL-U with # order = … ."
 
