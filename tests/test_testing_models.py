@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ import pytest
 from treetune.corpus.base_trees import with_base_trees
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.corpus.tags import Tags, tagged
+from treetune.learning.trainer import train
 from treetune.models.base import Candidate, Model
 from treetune.models.graph.parser import GraphParser
 from treetune.models.reranker import Reranker
@@ -21,7 +22,7 @@ from treetune.models.transition.parser import TransitionParser
 from treetune.sample import generate
 from treetune.testing import check_model, check_predictor
 
-TREES = generate(12, seed=2, kinds=("declarative", "wh"))
+TREES = generate(6, seed=2, kinds=("declarative", "wh"))
 SENTENCES = [example.sentence for example in TREES]
 TAGS = tagged(TREES, ("upos", "xpos"))
 
@@ -73,6 +74,14 @@ def test_a_reranker_predicts_as_the_contract_says() -> None:
         check_model(lambda: Reranker(base, second), TREES)
 
 
+@cache
+def trained() -> TransitionParser:
+    parser = TransitionParser(beam=4)
+    for _ in train(parser, TREES, epochs=2):
+        pass
+    return parser
+
+
 class Unsorted(TransitionParser):
     def k_best_batch(self, sentences: Sequence[Sentence], k: int, **options: Any) -> list[list[Candidate[Tree]]]:
         lists = super().k_best_batch(sentences, k, **options)
@@ -122,9 +131,16 @@ class Eager(TransitionParser):
         (Deaf, "expected an output with all of"),
         (Threaded, "2 threads must change no output"),
         (Forgetful, "state and from_state must be inverse"),
-        (Eager, "is_trained must be false before training"),
     ],
 )
 def test_what_is_wrong_is_said(kind: type[TransitionParser], problem: str) -> None:
+    model = kind(beam=4)
+    model.adopt(trained())
     with pytest.raises(AssertionError, match=problem):
-        check_model(partial(kind, beam=4), TREES)
+        check_predictor(model, SENTENCES)
+
+
+def test_an_untrained_model_must_say_so() -> None:
+    make: Callable[[], Any] = Eager
+    with pytest.raises(AssertionError, match="is_trained must be false before training"):
+        check_model(make, TREES)
