@@ -10,7 +10,8 @@ import pytest
 from commandline import run
 
 from stub_parser import StubParser, stub_model_fixture
-from treetune.cli.training_progress import epoch_lines, follow_epochs, tally_line
+from treetune.cli.training_progress import epoch_lines, follow, objective_line
+from treetune.config.run import Report, Stage
 from treetune.corpus.treebank import write_trees
 from treetune.learning.progress import ObjectiveProgress, Progress
 from treetune.sample import generate
@@ -29,14 +30,16 @@ def progress(epoch: int = 1, **values: Any) -> Progress:
     return Progress(**{**base, **values})
 
 
+def report(epoch: int = 1, **values: Any) -> Report:
+    return Report(Stage("train", "", 300), training=progress(epoch, **values))
+
+
 def test_lines_of_an_epoch() -> None:
-    assert list(epoch_lines(progress(objectives=(TREEBANK,)))) == [
-        "epoch 1/3  updated on 40 of 100 sentences  1.3 CPU-s"
-    ]
+    assert list(epoch_lines(report(objectives=(TREEBANK,)))) == ["epoch 1/3  updated on 40 of 100 sentences  1.3 CPU-s"]
     late = ObjectiveProgress("late", 0)
     trees = ObjectiveProgress("more trees", 10, 3, 7)
     own_dev = ObjectiveProgress("q", 10, 1, 9, 0, cost=0.1, target_cost=0.0, dev_cost=0.125)
-    assert list(epoch_lines(progress(objectives=(TREEBANK, QUESTIONS, late, trees, own_dev), best=True))) == [
+    assert list(epoch_lines(report(objectives=(TREEBANK, QUESTIONS, late, trees, own_dev), best=True))) == [
         "epoch 1/3  updated on 40 of 100 sentences  1.3 CPU-s  best so far",
         "  questions   1,000 seen  200 updated  750 already best  50 no better candidate  cost 0.2500 -> 0.0512",
         "  more trees  10 seen  3 updated  7 already best",
@@ -46,31 +49,19 @@ def test_lines_of_an_epoch() -> None:
 
 
 def test_without_a_treebank_the_first_objective_has_a_line_too() -> None:
-    assert list(epoch_lines(progress(objectives=(QUESTIONS,))))[1] == f"  questions  {tally_line(QUESTIONS)}"
+    assert list(epoch_lines(report(objectives=(QUESTIONS,))))[1] == f"  questions  {objective_line(QUESTIONS)}"
 
 
-@pytest.mark.parametrize(
-    ("steps", "kept"),
-    [
-        ([progress(1), progress(2), progress(3)], 3),
-        ([progress(1, best=True), progress(2, best=True), progress(3)], 2),
-        ([progress(1), progress(2, best=True), progress(3)], 2),
-        # What was the best before an interruption may stay the best.
-        ([progress(1, best=True, resumed=True), progress(2), progress(3)], 1),
-        ([progress(1, best=True, resumed=True), progress(2), progress(3, best=True)], 3),
-        ([progress(2, resumed=True), progress(3)], 3),
-        # Nothing was left to do.
-        ([progress(2, best=True, resumed=True)], 2),
-        ([progress(3, resumed=True)], 3),
-    ],
-)
-def test_the_epoch_that_is_kept(steps: list[Progress], kept: int) -> None:
-    ends: list[int] = []
-    found = follow_epochs(
-        steps, check=lambda step: None, total=300, quiet=True, on_end=lambda step: ends.append(step.epoch)
-    )
-    assert found.epoch == kept
-    assert ends == [step.epoch for step in steps if not step.resumed]
+def test_the_ends_of_epochs_are_reported_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    ends: list[Report] = []
+    reports = [report(1, best=True, resumed=True), report(2, is_epoch_end=False), report(2), report(3, best=True)]
+    follow(reports, on_epoch=ends.append, quiet=False)
+    assert ends == reports[2:]
+    assert capsys.readouterr().err.splitlines() == [
+        "resumed; best so far: epoch 1/3",
+        "epoch 2/3  updated on 40 of 100 sentences  1.3 CPU-s",
+        "epoch 3/3  updated on 40 of 100 sentences  1.3 CPU-s  best so far",
+    ]
 
 
 def test_a_terminal_sees_a_bar_and_a_table(
