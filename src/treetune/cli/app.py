@@ -90,7 +90,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not hasattr(error, "format_message"):
             raise
         command = getattr(getattr(error, "ctx", None), "command_path", "treetune")
-        return _fail(f"{error.format_message()}{_found(error)}{setting_hint(error)} (see '{command} --help')", WRONG_USAGE)
+        more = f"{_found(error)}{setting_hint(error)}"
+        return _fail(f"{error.format_message()}{more} (see '{command} --help')", WRONG_USAGE)
     if code == INTERRUPTED:
         return _interrupted("")
     return code if isinstance(code, int) else OK
