@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from treetune.corpus.projectivity import is_projective
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ConfigError, DataError, ModelError
-from treetune.evaluate.scorers import TREES, Scorer
+from treetune.evaluation.scorers import TREES, Scorer
 from treetune.models.base import Candidate, OnlineDecoder
 from treetune.models.learning_options import LearnerConfig, LearningOptions
 

@@ -18,7 +18,7 @@ RANKS = {
     "errors": 0,
     "corpus": 1,
     "features": 2, "reorder": 2, "semantics": 2,
-    "weights": 3, "evaluate": 3,
+    "weights": 3, "evaluation": 3,
     "filters": 4, "losses": 4,
     "models": 5,
     "learning": 6,
@@ -104,7 +104,7 @@ def test_no_module_is_a_drawer_for_everything() -> None:
 
 @pytest.mark.parametrize(
     "module",
-    ["treetune", "treetune.corpus", "treetune.evaluate", "treetune.config", "treetune.losses", "treetune.sample"],
+    ["treetune", "treetune.corpus", "treetune.evaluation", "treetune.config", "treetune.losses", "treetune.sample"],
 )
 def test_reading_and_scoring_start_without_heavy_libraries(module: str) -> None:
     code = f"import sys, {module}; print(*sorted(set({HEAVY!r}) & set(sys.modules)))"

@@ -19,7 +19,7 @@ from treetune.corpus.projectivity import is_projective
 from treetune.corpus.sentence import Example, Tree
 from treetune.corpus.treebank import write_trees
 from treetune.corpus.wellformed import is_tree
-from treetune.evaluate.scores import SHOWN
+from treetune.evaluation.scores import SHOWN
 from treetune.sample import KINDS, treebank
 
 

@@ -186,7 +186,7 @@ def test_search_options(folder: Path) -> None:
     assert crossing.code == 0
     assert all(is_tree(example.gold.heads) for example in read_conllu(crossing.out.split("\n")))
     for options, message in (
-        (("--beam", 4), "--beam is an option of transition parsers; the parser is graph"),
+        (("--beam", 4), "unknown search option of graph parsers 'beam'; known: decoder, max_memory"),
         (("--decoder", "projectiv"), "unknown decoder 'projectiv'; known: non-projective, projective"),
         (("--max-memory", 0), "max_memory must be a number of GB above 0, found 0"),
         (

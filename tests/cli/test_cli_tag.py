@@ -179,11 +179,11 @@ def test_lists_and_confidence(folder: Path) -> None:
         ),
         (
             ("ner.treetune", "dev.iob2", "--k-best", "2"),
-            "--k-best needs comments or MISC, which only CoNLL-U has; write CoNLL-U instead",
+            "--k-best needs comments or MISC, and IOB has none; write CoNLL-U instead",
         ),
         (
             ("ner.treetune", "dev.iob2", "--confidence"),
-            "--confidence needs comments or MISC, which only CoNLL-U has; write CoNLL-U instead",
+            "--confidence needs comments or MISC, and IOB has none; write CoNLL-U instead",
         ),
         (
             ("tags.treetune", "dev.conllu", "--tagger", "tags.treetune"),
@@ -191,7 +191,7 @@ def test_lists_and_confidence(folder: Path) -> None:
         ),
         (
             ("tags.treetune", "dev.conllu", "--format", "iob"),
-            "unknown file format 'iob'; known: conllu, conllx, iob2 (did you mean 'iob2'?)",
+            "unknown file format 'iob'; known: conllu, conllx, iob2, json, tokens, tree (did you mean 'iob2'?)",
         ),
     ],
 )
@@ -258,7 +258,7 @@ def test_data_that_do_not_fit_are_refused(folder: Path, monkeypatch: pytest.Monk
         "error: train.conllu: sentence 1: expected a value in ner for every word, found words without one\n"
     )
     done = run("train", "train.iob2", "--model", "m.treetune")
-    assert done.err == ("error: train.iob2: expected a treebank, found an IOB file by its suffix, which has no trees\n")
+    assert done.err == ("error: train.iob2: expected trees, and IOB has none; give a treebank\n")
     done = run("evaluate", "train.iob2", "train.iob2", "--by-length")
     assert done.err == "error: --by-length is not for entities; leave it out\n"
     done = run("evaluate", "dev.conllu", "dev.conllu", "--entities")

@@ -16,7 +16,7 @@ from commandline import Result, run, sets
 from stub_parser import StubParser, stub_model_fixture
 from treetune import storage
 from treetune.corpus.sentence import Example
-from treetune.evaluate.scores import evaluate
+from treetune.evaluation.scores import evaluate_trees
 from treetune.learning import trainer
 from treetune.learning.progress import Progress
 
@@ -41,7 +41,7 @@ def learn(
             scores = None
             if dev and last:
                 trees = parser.predict_batch([example.sentence for example in dev])
-                scores = evaluate(dev, trees)
+                scores = evaluate_trees(dev, trees)
             yield Progress(
                 epoch=epoch,
                 epochs=options["epochs"],

@@ -17,7 +17,7 @@ from memory_parser import MemoryParser
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.corpus.tags import tagged
 from treetune.errors import ConfigError
-from treetune.evaluate.scores import evaluate
+from treetune.evaluation.scores import evaluate_trees
 from treetune.learning.jackknife import FoldProgress, jackknife, jackknife_tags, make_folds
 from treetune.learning.trainer import train
 from treetune.models.learning_options import DEFAULT_SEED
@@ -120,8 +120,8 @@ def test_jackknifed_trees_are_worse_than_those_of_a_model_that_has_seen_all() ->
     parser = small_parser()
     for _ in train(parser, examples, epochs=5):
         pass
-    seen = evaluate(examples, parser.predict_batch([example.sentence for example in examples])).las
-    unseen = evaluate(examples, list(trees_of(examples, epochs=5))).las
+    seen = evaluate_trees(examples, parser.predict_batch([example.sentence for example in examples])).las
+    unseen = evaluate_trees(examples, list(trees_of(examples, epochs=5))).las
     assert 0.5 < unseen < seen - 0.02
 
 
@@ -156,7 +156,7 @@ def test_options_reach_the_trainer_and_threads_the_parser() -> None:
     reports = list(jackknife(make, numbered(6), folds=2, seed=3, threads=2, epochs=1, **options))
     settings = [report.training.settings for report in reports if report.training is not None]
     assert settings
-    assert all(found == {**options, "seed": 3} for found in settings)
+    assert all({**options, "seed": 3}.items() <= found.items() for found in settings)
     assert [call for model in models for call in model.calls] == [{"sentences": 3, "threads": 2}] * 2
 
 
@@ -169,7 +169,7 @@ def test_options_reach_the_trainer_and_threads_the_parser() -> None:
         ({"folds": 2, "seed": -1}, "seed must be at least 0, found -1"),
         ({"folds": 2, "epochs": 0}, "epochs must be at least 1, found 0"),
         ({"folds": 2, "k": 0}, "k must be at least 1, found 0"),
-        ({"folds": 2, "learner": "miar"}, "unknown learner 'miar'; known: factored-mira, mira, perceptron "
+        ({"folds": 2, "learner": "miar"}, "unknown learner 'miar'; known: crf, factored-mira, mira, perceptron "
          "(did you mean 'mira'?)"),
     ],
 )  # fmt: skip

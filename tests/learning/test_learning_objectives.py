@@ -7,14 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from linear_model import LinearModel, Space, example, label_of, output, sentence
+from linear_model import LinearModel, Space, example, label_of, output, round_robin, sentence
 
 import treetune
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ConfigError, DataError, LossError, TreetuneError
 from treetune.learning.objectives import Item, Objective
 from treetune.learning.progress import Progress
-from treetune.learning.schedule import round_robin
 from treetune.learning.trainer import train
 from treetune.losses import Attachment, Loss, PartialTree, Root, Weighted, ZeroOne
 
@@ -105,9 +104,9 @@ def test_wrong_options_are_refused_when_it_is_made(options: dict[str, Any], prob
 
 
 def test_options_of_another_search_are_not_asked_about() -> None:
-    Objective(GOLD, cost, k=100, search="list")
-    Objective(GOLD, cost, k=1)
-    Objective(GOLD, Root(), k=1, max_k=1, search="forced")
+    assert "max_k" not in Objective(GOLD, cost, k=100, search="list").settings()
+    assert Objective(GOLD, cost, k=1).settings()["k"] == 1
+    assert "k" not in Objective(GOLD, Root(), k=1, max_k=1, search="forced").settings()
 
 
 @pytest.mark.parametrize(
@@ -214,7 +213,7 @@ def test_data_that_cannot_serve_is_refused_before_training(objective: Objective,
 
 def test_a_loss_that_fails_says_for_which_sentence() -> None:
     def broken(sentence: Sentence, tree: Tree, reference: Tree) -> float:
-        return 1 / 0 if sentence.words[0] == "w" else 0.0
+        return 1 / 0 if sentence.forms[1] == "w" else 0.0
 
     problem = refusal(lambda: run([Objective(GOLD, broken)]), LossError)
     assert "failed for the sentence 'w': ZeroDivisionError: division by zero" in problem

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from linear_model import LinearModel, Space, example, sentence
+from linear_model import LinearModel, Space, example, round_robin, sentence
 
 from treetune.errors import ConfigError
 from treetune.learning import trainer
 from treetune.learning.objectives import Item, Objective
 from treetune.learning.progress import Progress
-from treetune.learning.schedule import Schedule, by_rates, round_robin
+from treetune.learning.schedule import Schedule, by_rates
 from treetune.learning.trainer import train
 
 RATES = [0.25, 0.5, 1.0, 2.0, 3.5]

@@ -33,7 +33,7 @@ class Problem:
     costs: Mapping[str, Mapping[str, int]]
 
     def cost(self, sentence: Sentence, tree: Tree, reference: Any) -> float:
-        return float(self.costs[sentence.words[0]][label_of(tree)])
+        return float(self.costs[sentence.forms[1]][label_of(tree)])
 
     def best(self, word: str) -> str:
         return min(self.costs[word], key=lambda label: self.costs[word][label])

@@ -10,7 +10,7 @@ import treetune
 from pipeline_samples import small_pipeline
 from treetune.corpus.rawtext import raw_text
 from treetune.errors import ConfigError
-from treetune.evaluate.alignment import evaluate_text
+from treetune.evaluation.alignment import evaluate_text
 from treetune.models.graph.parser import GraphParser
 from treetune.models.pipeline import Pipeline
 from treetune.models.quantize import compact

@@ -15,11 +15,11 @@ from treetune.config import Config
 from treetune.config.reading import read_data
 from treetune.config.schema import FOLDS
 from treetune.config.tables import FLAGS
+from treetune.corpus.document import ParsedSentence
 from treetune.corpus.files import STANDARD_STREAM, check_kept, open_output
-from treetune.corpus.sentence import Example
-from treetune.corpus.treebank import WRITERS, format_of
+from treetune.corpus.treebank import treebank_format, write_trees
 from treetune.errors import ConfigError
-from treetune.evaluate.scores import evaluate as score
+from treetune.evaluation.scores import evaluate_trees as score
 
 
 def jackknife(
@@ -51,7 +51,7 @@ def jackknife(
         raise ConfigError("jackknifing trains parsers on a treebank alone; leave other settings out")
     check_kept(output, (treebank, features))
     examples = read_data(treebank, lenient=config.train.lenient, say=partial(note, quiet=quiet))
-    write = WRITERS[format_of(treebank if output == STANDARD_STREAM else output)]
+    file_format = treebank_format(treebank if output == STANDARD_STREAM else output).name
     train_options: Any = {"epochs": config.epochs, **model.learning}
     from treetune.learning.jackknife import jackknife as jackknife_steps
 
@@ -70,5 +70,6 @@ def jackknife(
                     trees = report.outputs or trees
         except KeyboardInterrupt:
             raise Interrupted("nothing was written") from None
-        write((Example(example.sentence, tree) for example, tree in zip(examples, trees, strict=True)), out)
+        parsed = (ParsedSentence(example.sentence, tree) for example, tree in zip(examples, trees, strict=True))
+        write_trees(parsed, out, file_format=file_format)
     note(f"jackknifed  {scores_line(score(examples, trees))}", quiet=quiet)

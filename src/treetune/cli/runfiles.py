@@ -66,8 +66,9 @@ class RunFiles:
         source, run = config.source, config.run
         if run.model is None:
             if source.flags:
-                missing = "Missing option '--model'; give the name of the file to write"
-                raise ConfigError(f"{missing} (see 'treetune train --help')")
+                raise ConfigError(
+                    "Missing option '--model'; give the name of the file to write (see 'treetune train --help')"
+                )
             raise source.whole('expected model = "OUT" in [run], or the option --model OUT, found neither')
         if run.checkpoint is False and resume:
             raise ConfigError(f"{source.key('run', 'checkpoint')} = false contradicts --resume; leave one of them out")

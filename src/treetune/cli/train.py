@@ -22,7 +22,7 @@ from treetune.config.objectives import TREEBANK
 from treetune.config.schema import all_settings
 from treetune.config.tables import FLAGS, TABLES, Tables, objective_name, value_text
 from treetune.errors import ConfigError, TreetuneError, unknown_name
-from treetune.evaluate.metrics import METRICS, percent
+from treetune.evaluation.metrics import METRICS, percent
 from treetune.storage import find_model, save
 
 CONFIG_SUFFIX = ".toml"

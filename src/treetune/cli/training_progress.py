@@ -7,14 +7,13 @@ from contextlib import contextmanager
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from treetune.cli.console import Advance, note, progress_bar
-from treetune.cli.display import training_display
-from treetune.evaluate.metrics import percent
+from treetune.cli.console import Advance, note, progress_bar, training_display
+from treetune.evaluation.metrics import percent
 
 if TYPE_CHECKING:
     from treetune.config.run import Report, Stage
-    from treetune.evaluate.alignment import TextScores
-    from treetune.evaluate.scorers import Measured
+    from treetune.evaluation.alignment import TextScores
+    from treetune.evaluation.base import CorpusScores
     from treetune.learning.jackknife import FoldProgress
     from treetune.learning.progress import ObjectiveProgress, Progress
 
@@ -150,6 +149,6 @@ def _number(epoch: int, epochs: int) -> str:
     return f"epoch {epoch:>{len(str(epochs))}}/{epochs}"
 
 
-def scores_line(scores: Measured) -> str:
+def scores_line(scores: CorpusScores) -> str:
     """Return the scores that are shown during training."""
     return "  ".join(f"{name} {percent(scores[name]):>6}" for name in scores.shown)

@@ -26,7 +26,7 @@ from treetune.config.schema import (
 from treetune.config.tables import Source
 from treetune.corpus.tags import TAG_COLUMNS
 from treetune.errors import ConfigError, unknown_name
-from treetune.evaluate.scorers import TREES, Scorer
+from treetune.evaluation.scorers import TREES, Scorer
 from treetune.models.learning_options import LearnerConfig
 from treetune.models.pipeline import Pipeline
 from treetune.models.registry import PARSERS, TAGGERS, make_model, preset

@@ -19,7 +19,7 @@ from treetune.corpus.orders import read_orders
 from treetune.corpus.projectivity import is_projective
 from treetune.corpus.sentence import Example, Sentence
 from treetune.corpus.tags import Tagged, hide_columns
-from treetune.corpus.treebank import is_iob, read_tagged, read_trees
+from treetune.corpus.treebank import only_entities, read_tagged, read_trees
 from treetune.errors import ConfigError, DataError
 from treetune.models.pipeline import Pipeline
 from treetune.storage import load
@@ -197,8 +197,8 @@ class TagReader(Reader):
         """Read sentences with what the loss compares outputs with: entities, the main verb, or tags."""
         columns = self.config.model.columns
         wanted = None if one.is_gold else one.loss.reference
-        if wanted == "entities" or (wanted is not None and is_iob(path)):
-            hidden = [*([] if is_iob(path) else columns), ENTITIES] if ENTITIES not in columns else list(columns)
+        if wanted == "entities" or (wanted is not None and only_entities(path)):
+            hidden = [*([] if only_entities(path) else columns), ENTITIES] if ENTITIES not in columns else list(columns)
             found = self._tags(path, (ENTITIES,))
             return [(hide_columns(example.sentence, hidden), example.gold) for example in found]
         if wanted == "tree":

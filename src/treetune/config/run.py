@@ -16,13 +16,13 @@ from treetune.config.reading import Say, check_readable, fingerprint, make_reade
 from treetune.config.schema import LEARNER, PIPELINE, TOKENIZER
 from treetune.config.tables import to_json
 from treetune.errors import ModelError
-from treetune.evaluate.scorers import Measured
+from treetune.evaluation.base import CorpusScores
 from treetune.models.pipeline import Pipeline
 from treetune.models.quantize import compact
 from treetune.models.registry import make_model, stored_class
 
 if TYPE_CHECKING:
-    from treetune.evaluate.alignment import TextScores
+    from treetune.evaluation.alignment import TextScores
     from treetune.learning.jackknife import FoldProgress
     from treetune.learning.objectives import Objective
     from treetune.learning.progress import Progress
@@ -51,7 +51,7 @@ class Report:
     training: Progress | None = None
     fold: FoldProgress | None = None
     tokenizer: TokenizerProgress | None = None
-    scores: Measured | None = None
+    scores: CorpusScores | None = None
 
     @property
     def is_epoch_end(self) -> bool:
@@ -275,11 +275,11 @@ class StackedRun(ModelRun):
                 self.model = report.model
 
     def _fold(self, stage: Stage, fold: FoldProgress, base: ModelConfig) -> Report:
-        from treetune.evaluate.scores import evaluate
+        from treetune.evaluation.scores import evaluate_trees
 
         if fold.outputs is None:
             return Report(stage, fold=fold)
-        scores = evaluate(self.treebank, fold.outputs)
+        scores = evaluate_trees(self.treebank, fold.outputs)
         self.files["base"] = {"parser": base.name, "folds": fold.folds, "scores": numbers(scores)}
         return Report(stage, fold=fold, scores=scores)
 
@@ -297,7 +297,7 @@ class TextRun(TrainingRun):
 
     def _text_scores(self, pipeline: Pipeline) -> TextScores:
         from treetune.corpus.rawtext import raw_text
-        from treetune.evaluate.alignment import evaluate_text
+        from treetune.evaluation.alignment import evaluate_text
 
         text = raw_text(example.sentence for example in self.dev)
         return evaluate_text(self.dev, pipeline.parse_text(text, threads=self.config.run.threads))
@@ -396,6 +396,6 @@ def _metrics(pipeline: Pipeline) -> list[str]:
     return ["Tokens", "Words", "Sentences", *tags, *(["UAS", "LAS", "CLAS"] if pipeline.parser is not None else [])]
 
 
-def numbers(scores: Measured) -> dict[str, float]:
+def numbers(scores: CorpusScores) -> dict[str, float]:
     """Return all scores but those with nothing to count, which are not a number and not in JSON."""
     return {name: scores[name] for name in scores.metrics if scores[name] == scores[name]}

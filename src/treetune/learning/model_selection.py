@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from treetune.errors import ConfigError
-from treetune.evaluate.scorers import Measured, Scorer
+from treetune.evaluation.base import CorpusScores
+from treetune.evaluation.scorers import Scorer
 from treetune.learning.objectives import Objective, sentence_and_reference
 from treetune.models.base import Model
 
@@ -33,7 +34,7 @@ class ModelSelection:
 
     def evaluate(
         self, make_model: Callable[[], Model[Any]], epoch: int
-    ) -> tuple[Measured | None, dict[str, float], bool]:
+    ) -> tuple[CorpusScores | None, dict[str, float], bool]:
         """Return the scores on dev, the mean cost of each objective with dev data, and whether it is the best epoch.
 
         The best model is made anew, without the workspaces of one that has predicted.
@@ -47,7 +48,7 @@ class ModelSelection:
             self.model, self.value, self.epoch = make_model(), value, epoch
         return scores, costs, is_best
 
-    def score(self, model: Model[Any]) -> Measured | None:
+    def score(self, model: Model[Any]) -> CorpusScores | None:
         """Return the scores on dev; None without dev."""
         if not self._dev:
             return None

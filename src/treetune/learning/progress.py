@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from treetune.evaluate.scorers import Measured
+from treetune.evaluation.base import CorpusScores
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Progress:
     words: int
     cpu_seconds: float
     is_epoch_end: bool = False
-    dev: Measured | None = None
+    dev: CorpusScores | None = None
     best: bool = False
     settings: Mapping[str, Any] = field(default_factory=dict)
     objectives: tuple[ObjectiveProgress, ...] = ()

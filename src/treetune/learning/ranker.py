@@ -52,7 +52,7 @@ class Ranker(Generic[Output]):
         costs: dict[Output, float] = {}
         while True:
             candidates = self._online_decoder.k_best(index, k)
-            news = self._price(costs, sentence, candidates, reference)
+            new = self._add_costs(costs, sentence, candidates, reference)
             first = costs[candidates[0].output]
             # Of equal costs, the one that the model likes best.
             better = min(candidates, key=lambda candidate: costs[candidate.output])
@@ -61,7 +61,7 @@ class Ranker(Generic[Output]):
             if first == 0 and (not objective.margin_updates or any(costs[one.output] for one in candidates)):
                 return self._keep(index, candidates, costs)
             # A list may be shorter than k before it has everything, so it grows until there is nothing new.
-            if objective.search == "list" or k >= objective.max_k or not news:
+            if objective.search == "list" or k >= objective.max_k or not new:
                 return self._keep(index, candidates, costs)
             k = min(2 * k, objective.max_k)
 
@@ -73,7 +73,7 @@ class Ranker(Generic[Output]):
         if not self._objective.margin_updates or not costlier:
             return kept
         nearest = max(costlier, key=lambda candidate: candidate.score + costs[candidate.output])
-        updated = self._online_decoder.move(index, candidates[0], nearest, margin=costs[nearest.output] - first)
+        updated = self._online_decoder.update(index, candidates[0], nearest, margin=costs[nearest.output] - first)
         return Step(Outcome.UPDATED, first, first) if updated else kept
 
     def _step_forced(self, index: int, sentence: Sentence, reference: Any) -> Step:
@@ -93,11 +93,11 @@ class Ranker(Generic[Output]):
 
     def _update(self, index: int, better: Candidate[Output], worse: Candidate[Output], low: float, high: float) -> Step:
         margin = high - low if self._objective.step == "mira" else None
-        changed = self._online_decoder.move(index, better, worse, margin=margin)
+        changed = self._online_decoder.update(index, better, worse, margin=margin)
         # A better output with the higher score is a search error, and no reason to update.
         return Step(Outcome.UPDATED, high, low) if changed else Step(Outcome.NO_BETTER, high, high)
 
-    def _price(
+    def _add_costs(
         self, costs: dict[Output, float], sentence: Sentence, candidates: list[Candidate[Output]], reference: Any
     ) -> int:
         """Add the costs of outputs that are new in a longer list; return how many there are."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from treetune.corpus.sentence import Example, Tree
 from treetune.errors import DataError
-from treetune.evaluate.scores import Scores, evaluate
+from treetune.evaluation.scores import Scores, evaluate_trees
 from treetune.models.base import Candidate, Parser
 from treetune.models.reranker import RERANK_K, Reranker, rerank_scores
 
@@ -30,7 +30,7 @@ def tune_weight(
     found = {}
     for weight in WEIGHTS:
         trees = [_favourite(*both, weight) for both in zip(lists, second_scores, strict=True)]
-        found[weight] = evaluate(dev, trees)
+        found[weight] = evaluate_trees(dev, trees)
     parser.weight = max(WEIGHTS, key=lambda weight: (found[weight].las, -abs(weight - 1.0)))
     return parser, found
 

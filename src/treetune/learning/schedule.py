@@ -27,15 +27,6 @@ def by_rates(rates: Sequence[float]) -> Schedule:
     return steps
 
 
-def round_robin(objectives: int) -> Schedule:
-    """Return the schedule in which one objective takes one step a round, each in its turn."""
-
-    def steps(objective: int, turn: int) -> int:
-        return int(turn % objectives == objective)
-
-    return steps
-
-
 class Rounds:
     """The rounds of a training as its schedule and the first epochs (`starts`) of the objectives give them.
 

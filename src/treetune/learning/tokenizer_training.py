@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treetune.corpus.document import ParsedSentence
 from treetune.corpus.rawtext import paragraphs, raw_text
 from treetune.corpus.sentence import Example, Tree
 from treetune.errors import ConfigError, DataError
-from treetune.evaluate.alignment import TextScores, evaluate_text
+from treetune.evaluation.alignment import TextScores, evaluate_text
 from treetune.learning.checkpoints import Checkpoint, fingerprint
 from treetune.models.learning_options import DEFAULT_SEED
 
@@ -118,5 +119,5 @@ def _train(
 def score_tokenizer(tokenizer: Tokenizer, gold: Sequence[Example]) -> TextScores:
     """Return the scores of a tokenizer on the raw text of a treebank; those of tags and trees are meaningless."""
     text = raw_text(example.sentence for example in gold)
-    found = (Example(sentence, Tree.unknown(len(sentence))) for sentence in tokenizer.sentences(text))
+    found = (ParsedSentence(sentence, Tree.unknown(len(sentence))) for sentence in tokenizer.sentences(text))
     return evaluate_text(gold, found)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from treetune.errors import ConfigError
-from treetune.evaluate.scorers import Scorer
+from treetune.evaluation.scorers import Scorer
 from treetune.learning.checkpoints import Checkpoint, fingerprint
 from treetune.learning.model_selection import ModelSelection, check_choice
 from treetune.learning.objectives import GOLD, Objective

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, Unpack
 from treetune.corpus.projectivity import plain_label
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ConfigError, ModelError
-from treetune.evaluate.scorers import Scorer
+from treetune.evaluation.scorers import Scorer
 from treetune.models.base import Candidate, Learner, Parser
 from treetune.models.feature_model import TreeParser
 from treetune.models.learning_options import LearningOptions

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 from treetune.corpus.base_trees import with_base_trees
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import DataError, ModelError
-from treetune.evaluate.scorers import Scorer
+from treetune.evaluation.scorers import Scorer
 from treetune.models.base import Candidate, Learner, OnlineDecoder, Parser
 from treetune.models.learning_options import LearningOptions
 from treetune.models.nested_state import part_from_state, state_of_parts
@@ -150,7 +150,7 @@ class StackedParser:
         for number, example in enumerate(treebank, start=1):
             if example.sentence.base_tree is None:
                 raise DataError(
-                    f"sentence {number} of the treebank has no base tree; attach jackknifed trees to all sentences first"
+                    f"sentence {number} of the treebank has no base tree; attach jackknifed trees to all of them first"
                 )
         return _MainLearner(self, self.main.learner(treebank, seed=seed, warm_start=warm_start, **options))
 

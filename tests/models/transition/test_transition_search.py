@@ -83,7 +83,7 @@ def test_a_base_tree_is_seen_as_the_twin_sees_it() -> None:
     base_trees = [
         Tree.of(
             [draw.choice([*range(word), *range(word + 1, len(sentence) + 1)]) for word in range(1, len(sentence) + 1)],
-            [draw.choice(["nsubj", "obj", "root"]) for _ in sentence.words],
+            [draw.choice(["nsubj", "obj", "root"]) for _ in sentence.forms[1:]],
         )
         for sentence in plain
     ]
