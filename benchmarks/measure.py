@@ -1,6 +1,6 @@
-"""Measuring: CPU time, peak memory, intervals, and where a number comes from.
+"""Measuring: CPU time, peak memory, intervals, child processes, and where a number comes from.
 
-Everything is CPU time of one thread, never wall time: the machines these scripts run on are shared.
+Everything is CPU time of one thread, never wall time: the machines are shared.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import gc
 import hashlib
+import importlib
 import json
 import math
 import os
@@ -120,17 +121,27 @@ def interleaved(tasks: Mapping[str, Callable[[], Callable[[], object]]], repeats
     return seconds
 
 
-def run_child(arguments: Sequence[str]) -> dict[str, Any]:
-    """Run a Python script in its own single-threaded process; return the JSON it prints last."""
+def in_child(function: str, **arguments: Any) -> Any:
+    """Call ``package.module:function`` in a fresh single-threaded process; arguments and result are plain data."""
     done = subprocess.run(
-        [sys.executable, *arguments],
-        env={**os.environ, **ONE_THREAD},
+        [sys.executable, "-m", "benchmarks.measure", function, json.dumps(arguments, default=str)],
+        env={**os.environ, **ONE_THREAD, "PYTHONPATH": python_path(REPOSITORY)},
         stdout=subprocess.PIPE,
         text=True,
         check=True,
     )
-    record: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return record
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def python_path(*folders: Path) -> str:
+    """Return the folders to import from, before those of this process."""
+    return os.pathsep.join([*map(str, folders), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
+def answer(function: str, arguments: str) -> None:
+    """Be the child of `in_child`: call the function and print what it returns as the last line."""
+    module, _, name = function.partition(":")
+    print(json.dumps(getattr(importlib.import_module(module), name)(**json.loads(arguments))))
 
 
 def sha256(path: Path) -> str:
@@ -195,25 +206,17 @@ def write_json(path: Path, record: Mapping[str, Any]) -> None:
     unfinished.replace(path)
 
 
-def finish(record: Mapping[str, Any], output: Path | None) -> None:
-    """Write a result where the user wants it, or print it."""
-    if output is None:
-        print(json.dumps(record, indent=2, ensure_ascii=False))
-    else:
-        write_json(output, record)
-        say(f"wrote {output}; show it with: python benchmarks/table.py {output}")
-
-
 def data_option(parser: argparse.ArgumentParser) -> None:
     """Add the option that says where the treebanks are."""
     data = Path(os.environ.get("TREETUNE_DATA", REPOSITORY.parent / "shared" / "data"))
     parser.add_argument("--data", type=Path, default=data, help="folder that holds ud/ (default: %(default)s)")
 
 
-def command_line(description: str | None) -> argparse.ArgumentParser:
-    """Return a parser with the options that all scripts share: where the treebanks and the models are."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    data_option(parser)
+def cache_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option that says where trained models are kept."""
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "treetune-benchmarks"
     parser.add_argument("--cache", type=Path, default=cache, help="trained models (default: %(default)s)")
-    return parser
+
+
+if __name__ == "__main__":
+    answer(*sys.argv[1:])

@@ -1,10 +1,8 @@
-"""Compare treetune with UDPipe 1 from raw text to trees, on the test part of UD English EWT, in one run.
-
-    python benchmarks/raw_text.py --data DIR --cache DIR --output benchmarks/results/raw-text.json
+"""treetune beside UDPipe 1 from raw text to trees, on the test part of UD English EWT, in one run.
 
 Both get the raw text of the treebank (sentences joined by a space, paragraphs by an empty line) and write CoNLL-U,
 which the official scorer of Universal Dependencies compares with gold. UDPipe is trained on the same train file
-(`train_peers.py`), if the cache does not hold it. Speed is CPU time of one thread, both in one process in rotated
+(`peers.py`), if the cache does not hold it. Speed is CPU time of one thread, both in one process in rotated
 order.
 """
 
@@ -21,16 +19,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import measure
-import scoring
-import train_peers
 import treetune
+from benchmarks import measure, peers
+from benchmarks.systems import official_scores
+from benchmarks.training import PARTS
 from treetune.corpus.conllu import format_conllu
 from treetune.corpus.rawtext import raw_text
 from treetune.evaluation import evaluate_text
 from treetune.storage import find_model, inspect
 
-PARTS = {"dev": Path("ud", "en_ewt-dev.conllu"), "test": Path("ud", "en_ewt-test.conllu")}
 METRICS = ("Tokens", "Sentences", "Words", "UPOS", "XPOS", "UAS", "LAS", "CLAS")
 PACKAGES = ("numpy", "numba", "ufal.udpipe", "udtools")
 PEER = "udpipe-text"
@@ -89,17 +86,18 @@ def systems(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the loaded systems by name."""
     found: dict[str, Any] = {"treetune": Treetune(arguments.model)}
     if not arguments.alone:
-        found["UDPipe"] = UDPipe(arguments.cache / train_peers.PEERS[PEER].model)
+        found["UDPipe"] = UDPipe(arguments.cache / peers.PEERS[PEER].model)
     return found
 
 
-def scores(system: Any, gold: Path, folder: Path) -> dict[str, float]:
+def scores(system: Any, gold: Path) -> dict[str, float]:
     """Return the F1 of every metric by the official scorer; ours must agree to the last digit."""
     examples = list(treetune.read_trees(gold))
-    predicted = folder / "predicted.conllu"
-    predicted.write_text(system.conllu(raw_text(example.sentence for example in examples)), encoding="utf-8")
-    official = scoring.official_text_scores(gold, predicted, METRICS)
-    own = evaluate_text(examples, treetune.read_trees(predicted, strict=False), subtypes=False)
+    with tempfile.TemporaryDirectory() as folder:
+        predicted = Path(folder, "predicted.conllu")
+        predicted.write_text(system.conllu(raw_text(example.sentence for example in examples)), encoding="utf-8")
+        official = official_scores(gold, predicted, METRICS)
+        own = evaluate_text(examples, treetune.read_trees(predicted, strict=False), subtypes=False)
     for name in METRICS:
         if f"{100 * own[name]:.6f}" != f"{official[name]:.6f}":
             raise SystemExit(f"{name}: the official scorer says {official[name]}, treetune {100 * own[name]}")
@@ -156,16 +154,25 @@ def load_seconds(model: str, repeats: int) -> list[float]:
     return [measure.cpu_seconds(load) for _ in range(repeats)]
 
 
-def compare(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this benchmark."""
+    parser.add_argument("--model", default="en", help="a pipeline (default: that of the package)")
+    parser.add_argument("--alone", action="store_true", help="without UDPipe")
+    parser.add_argument("--parts", nargs="+", choices=list(PARTS), default=list(PARTS), help="of EWT, to score on")
+    parser.add_argument("--repeats", type=int, default=5, help="timed rounds (default: %(default)s)")
+
+
+def run(arguments: argparse.Namespace) -> dict[str, Any]:
     """Measure everything and return the record."""
+    measure.require(["udtools"] if arguments.alone else ["udtools", "ufal.udpipe"])
     if not arguments.alone:
-        train_peers.train_cached(PEER, data=arguments.data, cache=arguments.cache)
+        peers.train_cached(PEER, data=arguments.data, cache=arguments.cache)
     found = systems(arguments)
     described: dict[str, Any] = {name: {} for name in found}
     for name, system in found.items():
         for part in arguments.parts:
             measure.say(f"{name}: accuracy on {part}")
-            described[name][part] = scores(system, arguments.data / PARTS[part], folder)
+            described[name][part] = scores(system, arguments.data / PARTS[part])
     examples = list(treetune.read_trees(arguments.data / PARTS["test"]))
     text = raw_text(example.sentence for example in examples)
     words = sum(len(example.sentence) for example in examples)
@@ -192,22 +199,3 @@ def compare(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
         pairs = zip(speed["conllu"]["treetune"], speed["conllu"]["UDPipe"], strict=True)
         record["times_as_fast"] = measure.summary([ours / theirs for ours, theirs in pairs])
     return record
-
-
-def main() -> None:
-    """Measure and write the result."""
-    parser = measure.command_line(__doc__)
-    parser.add_argument("--output", type=Path, help="result file (default: standard output)")
-    parser.add_argument("--model", default="en", help="a pipeline (default: that of the package)")
-    parser.add_argument("--alone", action="store_true", help="without UDPipe")
-    parser.add_argument("--parts", nargs="+", choices=list(PARTS), default=list(PARTS), help="of EWT, to score on")
-    parser.add_argument("--repeats", type=int, default=5, help="timed rounds (default: %(default)s)")
-    arguments = parser.parse_args()
-    measure.require(["udtools"] if arguments.alone else ["udtools", "ufal.udpipe"])
-    with tempfile.TemporaryDirectory() as name:
-        record = compare(arguments, Path(name))
-    measure.finish(record, arguments.output)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""The systems under comparison behind one small interface: read (not timed), parse (timed), give arcs.
+"""The systems under comparison behind one interface: read (not timed), parse (timed), return arcs; and their scores.
 
 What the timed part holds: for treetune, from `Sentence` objects with strings to `Tree` objects; for UDPipe,
 `Model.parse` on sentence objects it has read before; for spaCy, the parser's `pipe` with its embedding
@@ -7,13 +7,26 @@ network on ready-made `Doc` objects whose words are already in the vocabulary.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-import conllu_columns
 import treetune
-from conllu_columns import Arcs
+from benchmarks import conllu_columns
+from benchmarks.conllu_columns import Arcs
+from treetune import Tree, read_trees
+from treetune.evaluation import evaluate_trees
+
+# What the official scorer may be told about enhanced graphs; nothing of it concerns trees.
+_ENHANCED_OPTIONS = (
+    "no_gapping",
+    "no_shared_parents_in_coordination",
+    "no_shared_dependents_in_coordination",
+    "no_control",
+    "no_external_arguments_of_relative_clauses",
+    "no_case_info",
+    "no_empty_nodes",
+)
 
 
 class System(Protocol):
@@ -143,3 +156,28 @@ class Spacy:
 
     def _docs(self, blocks: Any) -> list[Any]:
         return [self._doc(self._nlp.vocab, words=conllu_columns.words(lines)) for lines in blocks]
+
+
+def own_scores(gold: Path, predicted: Path) -> dict[str, float]:
+    """Return UAS and LAS by `treetune.evaluate`, per cent."""
+    # Not by treetune's reader, which refuses the several roots that spaCy may give a sentence.
+    answers = map(conllu_columns.arcs, conllu_columns.sentences(predicted))
+    trees = [Tree.of(heads, labels) for heads, labels in answers]
+    scores = evaluate_trees(read_trees(gold), trees)
+    without = evaluate_trees(read_trees(gold), trees, subtypes=False)
+    return {"UAS": 100 * scores.uas, "LAS": 100 * scores.las, "LAS_without_subtypes": 100 * without.las}
+
+
+def official_scores(gold: Path, predicted: Path, metrics: Sequence[str] = ("UAS", "LAS")) -> dict[str, float]:
+    """Return F1 by the official scorer, to which ``nmod:poss`` and ``nmod`` are the same; tokens may differ."""
+    from udtools import udeval
+
+    options = {**dict.fromkeys(_ENHANCED_OPTIONS, 0), "multiple_roots_okay": 1}
+    scores = udeval.evaluate(*(udeval.load_conllu_file(str(path), options) for path in (gold, predicted)))
+    return {name: 100 * scores[name].f1 for name in metrics}
+
+
+def count_single_root_trees(predicted: Path) -> int:
+    """Return how many sentences have a tree with exactly one root."""
+    answers = map(conllu_columns.arcs, conllu_columns.sentences(predicted))
+    return sum(conllu_columns.is_single_root_tree(heads) for heads, _ in answers)

@@ -1,6 +1,4 @@
-"""Measure taggers through the public API: accuracy over seeds, CPU time of training, size of the file, speed.
-
-    python benchmarks/taggers.py --output benchmarks/results/tagging.json
+"""Taggers: accuracy over seeds, CPU time of training, size of the model file, speed.
 
 Each model is trained on UD English EWT in a process of its own on one thread, the epoch chosen on dev. Speed is from
 `Sentence` objects without tags to `Sentence` objects with tags (`Tagger.annotate`), encoding included, on the test
@@ -10,17 +8,14 @@ file over and over, all models in turn; UDPipe 1 (`--udpipe MODEL`) takes part i
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import measure
 import treetune
+from benchmarks import measure
+from benchmarks.training import PARTS, TRAIN
 from treetune.corpus.tags import tagged
-
-TRAIN = Path("ud", "en_ewt-train.conllu")
-PARTS = {"dev": Path("ud", "en_ewt-dev.conllu"), "test": Path("ud", "en_ewt-test.conllu")}
 
 # What is compared: options of `Tagger`, options of `train`.
 MODELS: Mapping[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -41,16 +36,16 @@ def model_path(cache: Path, name: str, seed: int) -> Path:
     return cache / f"tagger-{name.replace(', ', '-').replace(' ', '')}-seed{seed}.treetune"
 
 
-def train_here(name: str, *, seed: int, epochs: int, data: Path, cache: Path) -> dict[str, Any]:
+def train_here(name: str, seed: int, epochs: int, data: str, cache: str) -> dict[str, Any]:
     """Train one model in this process, write it, and return what it cost and reached."""
     options, learning = MODELS[name]
-    before = measure.rss_mb()
-    path = model_path(cache, name, seed)
+    before, files = measure.rss_mb(), Path(data)
+    path = model_path(Path(cache), name, seed)
     done: dict[str, Any] = {}
 
     def work() -> None:
         tagger = treetune.Tagger(**options)
-        treebank, dev = (tagged(treetune.read_trees(data / part), tagger.columns) for part in (TRAIN, PARTS["dev"]))
+        treebank, dev = (tagged(treetune.read_trees(files / part), tagger.columns) for part in (TRAIN, PARTS["dev"]))
         for progress in treetune.train(tagger, treebank, dev=dev, epochs=epochs, seed=seed, **learning):
             if progress.is_epoch_end and progress.best:
                 done.update(learning=dict(progress.settings), best_epoch=progress.epoch)
@@ -63,7 +58,7 @@ def train_here(name: str, *, seed: int, epochs: int, data: Path, cache: Path) ->
         "cpu_minutes": seconds / 60,
         "memory_mb": measure.peak_rss_mb() - before,
         "model_mb": measure.size_mb(path),
-        **accuracies(path, data),
+        **accuracies(path, files),
     }
 
 
@@ -123,53 +118,38 @@ def udpipe_task(path: Path, sentences: list[treetune.Sentence]) -> Callable[[], 
     return prepare
 
 
-def command_line() -> argparse.Namespace:
-    """Return the options that the user gave."""
-    parser = measure.command_line(__doc__)
-    parser.add_argument("--output", type=Path, help="result file (default: standard output)")
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this benchmark."""
     parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS), help="which of them")
     parser.add_argument("--epochs", type=int, default=10, help="passes over the training data (default: 10)")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="one model each")
     parser.add_argument("--repeats", type=int, default=5, help="rounds of the comparison of speed")
     parser.add_argument("--copies", type=int, default=4, help="how often the test file is tagged in a round")
     parser.add_argument("--udpipe", type=Path, help="a model of UDPipe 1 with a tagger")
-    parser.add_argument("--here", metavar="MODEL", help=argparse.SUPPRESS)
-    return parser.parse_args()
 
 
-def main() -> None:
-    """Train all models and write the result; or, as a child of that, train one."""
-    arguments = command_line()
-    places = {"data": arguments.data, "cache": arguments.cache}
-    if arguments.here is not None:
-        seed = arguments.seeds[0]
-        print(json.dumps(train_here(arguments.here, seed=seed, epochs=arguments.epochs, **places)))
-        return
-    arguments.cache.mkdir(parents=True, exist_ok=True)
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    """Train all models, time them and return the record."""
+    options.cache.mkdir(parents=True, exist_ok=True)
+    given = {"epochs": options.epochs, "data": options.data, "cache": options.cache}
     runs: dict[str, list[dict[str, Any]]] = {}
-    for name in arguments.models:
-        for seed in arguments.seeds:
-            options = [f"--here={name}", f"--seeds={seed}", f"--epochs={arguments.epochs}"]
-            record = measure.run_child([__file__, *options, *(f"--{key}={value}" for key, value in places.items())])
+    for name in options.models:
+        for seed in options.seeds:
+            record = measure.in_child("benchmarks.taggers:train_here", name=name, seed=seed, **given)
             measure.say(f"{name}, seed {seed}: {record['cpu_minutes']:.1f} CPU-min, dev {record['dev_accuracy']:.2f}")
             runs.setdefault(name, []).append(record)
-    measured = [key for key in runs[arguments.models[0]][0] if key not in ("seed", "learning", "best_epoch")]
-    result = {
+    measured = [key for key in runs[options.models[0]][0] if key not in ("seed", "learning", "best_epoch")]
+    return {
         "benchmark": "tagging",
         **measure.provenance(["numpy", "numba"]),
         "train": TRAIN.as_posix(),
-        "train_sha256": measure.sha256(arguments.data / TRAIN),
-        "epochs": arguments.epochs,
+        "train_sha256": measure.sha256(options.data / TRAIN),
+        "epochs": options.epochs,
         "options": {name: {"tagger": MODELS[name][0], "train": MODELS[name][1]} for name in runs},
         "runs": runs,
         "mean": {
             name: {key: measure.summary([record[key] for record in records]) for key in measured if key in records[0]}
             for name, records in runs.items()
         },
-        "words_per_cpu_second": speeds(list(runs), arguments),
+        "words_per_cpu_second": speeds(list(runs), options),
     }
-    measure.finish(result, arguments.output)
-
-
-if __name__ == "__main__":
-    main()

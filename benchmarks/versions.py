@@ -1,6 +1,4 @@
-"""Compare the speed of this version of treetune with that of an earlier commit, on the same models.
-
-    python benchmarks/versions.py --old COMMIT --model "treetune graph=FILE" --output versions-graph.json
+"""The speed of this version of treetune beside that of an earlier commit, on the same models.
 
 Each version runs in a process of its own with one thread; both parse the same file in turn, `--repeats` times. Their
 trees must be the same: a faster parser that parses otherwise is another parser, and nothing is recorded.
@@ -15,13 +13,12 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-import conllu_columns
-import measure
+from benchmarks import conllu_columns, measure
 
 TEST = Path("ud", "en_ewt-test.conllu")
 PACKAGES = ("numpy", "numba")
@@ -33,8 +30,8 @@ class Version:
 
     def __init__(self, source: Path, model: Path, test: Path) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, __file__, "--child", str(model), str(test)],
-            env={**os.environ, **measure.ONE_THREAD, "PYTHONPATH": str(source)},
+            [sys.executable, "-m", "benchmarks.versions", str(model), str(test)],
+            env={**os.environ, **measure.ONE_THREAD, "PYTHONPATH": measure.python_path(source, measure.REPOSITORY)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -104,45 +101,30 @@ def compare(name: str, model: Path, test: Path, sources: dict[str, Path], repeat
     }
 
 
-def command_line(words: Sequence[str] | None = None) -> argparse.Namespace:
-    """Return the options."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    measure.data_option(parser)
-    parser.add_argument("--old", help="the commit to compare with")
-    parser.add_argument("--model", action="append", default=[], metavar="NAME=FILE", help="a model that both can read")
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this benchmark."""
+    parser.add_argument("--old", required=True, help="the commit to compare with")
+    parser.add_argument(
+        "--model", action="append", required=True, metavar="NAME=FILE", help="a model that both can read"
+    )
     parser.add_argument("--repeats", type=int, default=10, help="timed rounds (default: %(default)s)")
-    parser.add_argument("--output", type=Path, help="result file (default: standard output)")
-    parser.add_argument("--child", nargs=2, type=Path, help=argparse.SUPPRESS)
-    return parser.parse_args(words)
 
 
-def main() -> None:
-    """Compare; or, as a child of that, be one of the versions."""
-    arguments = command_line()
-    if arguments.child:
-        serve(*arguments.child)
-        return
-    if not arguments.old or not arguments.model:
-        raise SystemExit("expected --old COMMIT and at least one --model NAME=FILE")
-    test = arguments.data / TEST
-    with checked_out(arguments.old) as source:
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    """Compare the versions on every model and return the record."""
+    test = options.data / TEST
+    with checked_out(options.old) as source:
         sources = {OLD: source, NEW: measure.REPOSITORY / "src"}
-        named = [model.partition("=") for model in arguments.model]
-        parsers = [compare(name, Path(file), test, sources, arguments.repeats) for name, _, file in named]
-    record = {
+        named = [model.partition("=") for model in options.model]
+        parsers = [compare(name, Path(file), test, sources, options.repeats) for name, _, file in named]
+    settings = {"test": TEST.as_posix(), "words": conllu_columns.count_words(test), "repeats": options.repeats}
+    return {
         "benchmark": "versions",
         **measure.provenance(PACKAGES),
-        "settings": {
-            "test": TEST.as_posix(),
-            "words": conllu_columns.count_words(test),
-            "repeats": arguments.repeats,
-            "threads": 1,
-            "old": arguments.old,
-        },
+        "settings": {**settings, "threads": 1, "old": options.old},
         "parsers": parsers,
     }
-    measure.finish(record, arguments.output)
 
 
 if __name__ == "__main__":
-    main()
+    serve(*map(Path, sys.argv[1:]))

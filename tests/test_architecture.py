@@ -22,7 +22,7 @@ RANKS = {
     "filters": 4, "losses": 4,
     "models": 5,
     "learning": 6,
-    "uptrain": 7, "storage": 7, "pipeline": 7, "build": 7, "sample": 7, "testing": 7,
+    "uptrain": 7, "storage": 7, "pipeline": 7, "sample": 7, "testing": 7,
     "config": 8,
     "cluster": 9, "cli": 9, "web": 9, "integrations": 9, "__main__": 10,
 }  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import treetune
-from config_samples import write_treebanks
+from experiment_samples import write_treebanks
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 PEERS = ["UDPipe beam 5", "UDPipe beam 1", "spaCy"]

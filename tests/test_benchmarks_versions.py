@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from config_samples import write_treebanks
+from experiment_samples import write_treebanks
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 

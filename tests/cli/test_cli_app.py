@@ -15,8 +15,8 @@ from commandline import run
 import treetune
 from stub_parser import trained
 from treetune import storage
-from treetune.cli import app as app_module
 from treetune.cli import evaluate as evaluate_module
+from treetune.cli.console import EXIT_CODES
 from treetune.errors import ConfigError, DataError, ModelError, TreetuneError
 
 COMMANDS = ("train", "parse", "tag", "evaluate", "reorder", "jackknife", "rerank", "clusters", "info", "demo")
@@ -29,7 +29,7 @@ def test_help_has_the_exit_codes(arguments: tuple[str, ...], flag: str) -> None:
     result = run(*arguments, flag)
     assert (result.code, result.err) == (0, "")
     text = " ".join(result.out.split())
-    assert app_module.EXIT_CODES in text
+    assert EXIT_CODES in text
 
 
 def test_without_a_command_help_is_shown_as_wrong_usage() -> None:

@@ -12,13 +12,13 @@ from commandline import run
 from stub_parser import StubParser, stub_model_fixture
 from treetune.cli.training_progress import epoch_lines, follow_epochs, tally_line
 from treetune.corpus.treebank import write_trees
-from treetune.learning.progress import Progress, Tally
+from treetune.learning.progress import ObjectiveProgress, Progress
 from treetune.sample import generate
 
 __all__ = ["stub_model_fixture"]
 
-TREEBANK = Tally("treebank", 100, 40, 60)
-QUESTIONS = Tally("questions", 1000, 200, 750, 50, cost=0.25, better=0.0512)
+TREEBANK = ObjectiveProgress("treebank", 100, 40, 60)
+QUESTIONS = ObjectiveProgress("questions", 1000, 200, 750, 50, cost=0.25, target_cost=0.0512)
 
 
 def progress(epoch: int = 1, **values: Any) -> Progress:
@@ -33,9 +33,9 @@ def test_lines_of_an_epoch() -> None:
     assert list(epoch_lines(progress(objectives=(TREEBANK,)))) == [
         "epoch 1/3  updated on 40 of 100 sentences  1.3 CPU-s"
     ]
-    late = Tally("late", 0)
-    trees = Tally("more trees", 10, 3, 7)
-    own_dev = Tally("q", 10, 1, 9, 0, cost=0.1, better=0.0, dev_cost=0.125)
+    late = ObjectiveProgress("late", 0)
+    trees = ObjectiveProgress("more trees", 10, 3, 7)
+    own_dev = ObjectiveProgress("q", 10, 1, 9, 0, cost=0.1, target_cost=0.0, dev_cost=0.125)
     assert list(epoch_lines(progress(objectives=(TREEBANK, QUESTIONS, late, trees, own_dev), best=True))) == [
         "epoch 1/3  updated on 40 of 100 sentences  1.3 CPU-s  best so far",
         "  questions   1,000 seen  200 updated  750 already best  50 no better candidate  cost 0.2500 -> 0.0512",

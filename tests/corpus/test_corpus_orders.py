@@ -74,7 +74,7 @@ def test_conllu_keeps_everything_but_the_other_words(tmp_path: Path) -> None:
     write_orders([ITEM], path)
     assert "# order = 1 4 2\n# links = 1-1 2-3 4-2\n" in path.read_text()
     (item,) = read_orders(path)
-    assert (item.order, item.gold) == (WordOrder(ORDER.words, ORDER.links), TREE)
+    assert (item.order, item.tree) == (WordOrder(ORDER.words, ORDER.links), TREE)
     assert item.sentence.upos == SENTENCE.upos
     # Written again, the comments are not doubled.
     write_orders([item], tmp_path / "again.conllu")
@@ -190,4 +190,4 @@ def test_the_orders_of_the_data_folder_follow_from_their_links(data_dir: Path) -
     items = list(read_orders(data_dir / "reorder" / "en-ko-dev.jsonl"))
     assert len(items) == 135
     assert all(WordOrder.of_links(item.order.links, item.order.target) == item.order for item in items)
-    assert all(item.gold.is_complete for item in items)
+    assert all(item.tree.is_complete for item in items)

@@ -14,7 +14,7 @@ from udtools import udeval
 
 from treetune.corpus.conllu import format_conllu, read_conllu
 from treetune.corpus.sentence import Example, Sentence, Tree
-from treetune.evaluation import Scores, evaluate
+from treetune.evaluation import Scores, evaluate_trees
 from treetune.evaluation.counts import CONTENT_LABELS
 
 
@@ -53,7 +53,7 @@ def test_generated_sentences_agree_with_the_official_scorer(rate: float) -> None
     assert sum(len(example.sentence.multiword) for example in gold) > 100
     answers = [corrupt(example.gold, rng, rate=rate) for example in gold]
     official = _official(_written(gold, [e.gold for e in gold]), _written(gold, answers))
-    assert _ours(evaluate(gold, answers, subtypes=False)) == official
+    assert _ours(evaluate_trees(gold, answers, subtypes=False)) == official
     assert (official["LAS"] == "100.00") is (rate == 0.0)
 
 
@@ -62,7 +62,7 @@ def test_the_official_scorer_ignores_subtypes_and_ours_need_not() -> None:
     gold = _generated(100, rng)
     answers = [corrupt(example.gold, rng) for example in gold]
     official = _official(_written(gold, [e.gold for e in gold]), _written(gold, answers))
-    assert _ours(evaluate(gold, answers, subtypes=True))["LAS"] < official["LAS"]
+    assert _ours(evaluate_trees(gold, answers, subtypes=True))["LAS"] < official["LAS"]
 
 
 def test_content_labels_are_the_official_ones() -> None:
@@ -80,7 +80,7 @@ def test_real_files_agree_with_the_official_scorer(data_dir: Path, name: str) ->
     answers = [corrupt(example.gold, rng, rate=0.15, labels=labels) for example in gold]
     predicted = _replaced(text, answers)
     official = _official(text, predicted)
-    assert _ours(evaluate(gold, read_conllu(predicted.split("\n")), subtypes=False)) == official
+    assert _ours(evaluate_trees(gold, read_conllu(predicted.split("\n")), subtypes=False)) == official
     assert 60 < float(official["LAS"]) < 90
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import treetune
 from treetune.corpus.sentence import Example, Tree
 from treetune.errors import ConfigError, DataError
-from treetune.evaluation import METRICS, Scores, Tally, evaluate
+from treetune.evaluation import METRICS, Scores, Tally, evaluate_trees
 from treetune.evaluation.breakdown import LENGTHS, length_bucket
 
 # Two sentences, counted by hand below.
@@ -50,37 +50,37 @@ HAND_COMPUTED = {
 
 
 def test_hand_computed_table() -> None:
-    scores = evaluate(GOLD, ANSWERS)
+    scores = evaluate_trees(GOLD, ANSWERS)
     assert {name: scores[name] for name in METRICS} == pytest.approx(HAND_COMPUTED, abs=1e-15)
 
 
 def test_options_change_the_scores() -> None:
-    assert evaluate(GOLD, ANSWERS, subtypes=False).las == 4 / 7  # her has the wrong head in any case
-    assert evaluate(GOLD, ANSWERS, subtypes=False)["LA"] == 6 / 7
+    assert evaluate_trees(GOLD, ANSWERS, subtypes=False).las == 4 / 7  # her has the wrong head in any case
+    assert evaluate_trees(GOLD, ANSWERS, subtypes=False)["LA"] == 6 / 7
     # without punctuation "." (by tag) and "!" (by Unicode) are gone
-    no_punct = evaluate(GOLD, ANSWERS, punct=False)
+    no_punct = evaluate_trees(GOLD, ANSWERS, punct=False)
     assert (no_punct.uas, no_punct.las) == (4 / 5, 3 / 5)
     assert no_punct.counts.words == 5
 
 
 def test_roots_of_predictions_may_be_missing_or_many() -> None:
     gold = [example("a b", [0, 1], "root obj")] * 3
-    scores = evaluate(gold, [Tree.of([0, 0]), Tree.of([2, 1]), Tree.of([0, 1])])
+    scores = evaluate_trees(gold, [Tree.of([0, 0]), Tree.of([2, 1]), Tree.of([0, 1])])
     assert scores["root"] == 1 / 3
     assert scores["root_F1"] == 2 * 2 / (3 + 3)
 
 
 def test_by_label_needs_head_and_label() -> None:
-    by_label = evaluate(GOLD, ANSWERS).by_label
+    by_label = evaluate_trees(GOLD, ANSWERS).by_label
     assert by_label["punct"] == Tally(gold=2, predicted=2, right=1)
     assert by_label["obj"] == Tally(gold=1, predicted=0, right=0)
     assert by_label["iobj"] == Tally(gold=0, predicted=1, right=0)
     assert list(by_label) == ["punct", "root", "nmod:poss", "nsubj", "obj", "iobj", "nmod"]
-    assert "nmod:poss" not in evaluate(GOLD, ANSWERS, subtypes=False).by_label
+    assert "nmod:poss" not in evaluate_trees(GOLD, ANSWERS, subtypes=False).by_label
 
 
 def test_by_length_needs_the_head_only() -> None:
-    by_length = evaluate(GOLD, ANSWERS).by_length
+    by_length = evaluate_trees(GOLD, ANSWERS).by_length
     assert tuple(by_length) == LENGTHS
     assert by_length["root"] == Tally(gold=2, predicted=2, right=2)
     assert by_length["1"] == Tally(gold=3, predicted=4, right=2)
@@ -89,7 +89,7 @@ def test_by_length_needs_the_head_only() -> None:
 
 
 def test_unknown_predictions_are_no_predictions() -> None:
-    scores = evaluate(GOLD, [Tree.unknown(5), Tree.unknown(2)])
+    scores = evaluate_trees(GOLD, [Tree.unknown(5), Tree.unknown(2)])
     assert sum(tally.gold for tally in scores.by_length.values()) == 7
     assert {tally.predicted for tally in scores.by_length.values()} == {0}
     assert {tally.predicted for tally in scores.by_label.values()} == {0}
@@ -125,15 +125,15 @@ def test_tally_ratios() -> None:
 
 
 def test_signature() -> None:
-    scores = evaluate(GOLD, ANSWERS, subtypes=False)
+    scores = evaluate_trees(GOLD, ANSWERS, subtypes=False)
     assert scores.signature() == f"LAS|punct:yes|subtypes:no|sents:2|v:{treetune.__version__}"
     assert scores.signed("UAS") == f"UAS|punct:yes|subtypes:no|sents:2|v:{treetune.__version__} = 71.43"
-    assert evaluate(GOLD, ANSWERS, punct=False).signature("root").startswith("root|punct:no|subtypes:yes|")
+    assert evaluate_trees(GOLD, ANSWERS, punct=False).signature("root").startswith("root|punct:no|subtypes:yes|")
     assert scores.signature("*").startswith("*|punct")
 
 
 def test_unlabelled_gold_has_no_labelled_scores() -> None:
-    scores = evaluate([example("a b", [0, 1])], [Tree.of([0, 1])])
+    scores = evaluate_trees([example("a b", [0, 1])], [Tree.of([0, 1])])
     assert scores.uas == 1
     assert math.isnan(scores.las)
     assert scores.signed().endswith(" = n/a")
@@ -141,12 +141,12 @@ def test_unlabelled_gold_has_no_labelled_scores() -> None:
 
 
 def test_empty_corpus_scores_nothing() -> None:
-    scores = evaluate([], [])
+    scores = evaluate_trees([], [])
     assert all(math.isnan(scores[name]) for name in METRICS)
 
 
 def test_to_dict_is_json_and_complete() -> None:
-    scores = evaluate(GOLD, ANSWERS)
+    scores = evaluate_trees(GOLD, ANSWERS)
     found = json.loads(json.dumps(scores.to_dict(), allow_nan=False))
     assert found["scores"] == {name: scores[name] for name in METRICS}
     assert found["signatures"]["LAS"] == scores.signature("LAS")
@@ -163,7 +163,7 @@ def test_to_dict_is_json_and_complete() -> None:
 
 
 def test_right_units() -> None:
-    scores = evaluate(GOLD, ANSWERS)
+    scores = evaluate_trees(GOLD, ANSWERS)
     assert scores.right("UAS") == [True, True, False, True, False, True, True]
     assert scores.right("LAS") == [True, True, False, False, False, True, True]
     assert scores.right("LA") == [True, True, False, False, True, True, True]
@@ -173,7 +173,7 @@ def test_right_units() -> None:
 
 def test_predictions_may_be_examples_and_streams() -> None:
     as_examples = [Example(e.sentence, tree) for e, tree in zip(GOLD, ANSWERS, strict=True)]
-    assert evaluate(iter(GOLD), iter(as_examples)) == evaluate(GOLD, ANSWERS)
+    assert evaluate_trees(iter(GOLD), iter(as_examples)) == evaluate_trees(GOLD, ANSWERS)
 
 
 @pytest.mark.parametrize(
@@ -210,20 +210,20 @@ def test_predictions_may_be_examples_and_streams() -> None:
 )
 def test_different_sentences_are_refused(gold: list[Example], predicted: list[Tree | Example], message: str) -> None:
     with pytest.raises(DataError) as caught:
-        evaluate(gold, predicted)
+        evaluate_trees(gold, predicted)
     assert str(caught.value) == message
 
 
 def test_unknown_metric_lists_the_known() -> None:
     known = ", ".join(sorted(METRICS))
     with pytest.raises(ConfigError) as caught:
-        evaluate(GOLD, ANSWERS)["LASS"]
+        evaluate_trees(GOLD, ANSWERS)["LASS"]
     assert str(caught.value) == f"unknown metric 'LASS'; known: {known} (did you mean 'LAS'?)"
 
 
 def test_metric_without_units_is_refused() -> None:
     with pytest.raises(ConfigError) as caught:
-        evaluate(GOLD, ANSWERS).right("CLAS")
+        evaluate_trees(GOLD, ANSWERS).right("CLAS")
     assert str(caught.value) == "CLAS is not a share of right units; those are: UAS, LAS, LA, root, UCM, LCM"
 
 
@@ -237,8 +237,8 @@ def test_scores_are_fractions_and_gold_is_perfect(
     drawn: tuple[list[Example], list[list[Tree]]], punct: bool, subtypes: bool
 ) -> None:
     gold, (answers,) = drawn
-    assert _in_range(evaluate(gold, answers, punct=punct, subtypes=subtypes))
-    perfect = evaluate(gold, gold, punct=punct, subtypes=subtypes)
+    assert _in_range(evaluate_trees(gold, answers, punct=punct, subtypes=subtypes))
+    perfect = evaluate_trees(gold, gold, punct=punct, subtypes=subtypes)
     # a corpus without known labels, roots or content words has no such score at all
     assert {perfect[name] for name in METRICS if not math.isnan(perfect[name])} <= {1.0}
     for tally in (*perfect.by_label.values(), *perfect.by_length.values()):
@@ -250,8 +250,8 @@ def test_scores_are_fractions_and_gold_is_perfect(
 def test_order_of_sentences_does_not_matter(drawn: tuple[list[Example], list[list[Tree]]], seed: int) -> None:
     gold, (answers,) = drawn
     order = random.Random(seed).sample(range(len(gold)), len(gold))
-    first = evaluate(gold, answers).to_dict()
-    second = evaluate([gold[i] for i in order], [answers[i] for i in order]).to_dict()
+    first = evaluate_trees(gold, answers).to_dict()
+    second = evaluate_trees([gold[i] for i in order], [answers[i] for i in order]).to_dict()
     assert first == second
 
 
@@ -259,7 +259,7 @@ def test_order_of_sentences_does_not_matter(drawn: tuple[list[Example], list[lis
 @given(corpora(), st.booleans(), st.booleans())
 def test_parts_add_up(drawn: tuple[list[Example], list[list[Tree]]], punct: bool, subtypes: bool) -> None:
     gold, (answers,) = drawn
-    scores = evaluate(gold, answers, punct=punct, subtypes=subtypes)
+    scores = evaluate_trees(gold, answers, punct=punct, subtypes=subtypes)
     counts = scores.counts
     assert len(scores.outcomes) == counts.words == sum(t.gold for t in scores.by_length.values())
     assert sum(t.right for t in scores.by_length.values()) == counts.right_heads == sum(scores.right("UAS"))

@@ -18,7 +18,7 @@ from treetune.evaluation import (
     Scores,
     bootstrap_interval,
     compare,
-    evaluate,
+    evaluate_trees,
     mcnemar,
     paired_bootstrap,
     paired_bootstraps,
@@ -32,7 +32,7 @@ def _systems(sentences: int = 60, *, rates: tuple[float, float] = (0.3, 0.1)) ->
     trees = [random_tree(rng.randint(1, 12), rng) for _ in range(sentences)]
     gold = [Example(Sentence.of(["w"] * len(tree)), tree) for tree in trees]
     first, second = ([corrupt(t, rng, rate=rate, labels=LABELS) for t in trees] for rate in rates)
-    return evaluate(gold, first), evaluate(gold, second)
+    return evaluate_trees(gold, first), evaluate_trees(gold, second)
 
 
 def _enumerated(only_a: int, only_b: int) -> float:
@@ -127,7 +127,7 @@ def test_paired_bootstrap_is_blind_to_chance() -> None:
 @given(corpora(systems=2))
 def test_paired_bootstrap_is_antisymmetric(drawn: tuple[list[Example], list[list[Tree]]]) -> None:
     gold, (first, second) = drawn
-    a, b = evaluate(gold, first), evaluate(gold, second)
+    a, b = evaluate_trees(gold, first), evaluate_trees(gold, second)
     if not a.counts.words:
         return
     forth = paired_bootstrap(a.per_sentence, b.per_sentence, "UAS", samples=50)
@@ -211,7 +211,7 @@ def test_compare_runs_both_tests() -> None:
 
 
 def test_compare_leaves_out_what_cannot_be_scored() -> None:
-    scores = evaluate([example("a b", [0, 1])], [Tree.of([0, 1])])
+    scores = evaluate_trees([example("a b", [0, 1])], [Tree.of([0, 1])])
     assert list(compare(scores, scores, samples=10)) == ["UAS", "root", "UALS"]
     with pytest.raises(DataError, match=r"^LAS has nothing to count in these 1 sentences$"):
         compare(scores, scores, metrics=["LAS"])
@@ -220,7 +220,7 @@ def test_compare_leaves_out_what_cannot_be_scored() -> None:
 def test_compare_refuses_what_is_not_comparable() -> None:
     gold = [example("a b", [0, 1], "root obj"), example("c d", [0, 1], "root obj")]
     other = [gold[0], example("c d", [2, 0], "obj root")]
-    scores = evaluate(gold, gold)
+    scores = evaluate_trees(gold, gold)
     for options, message in (
         (
             {"punct": False},
@@ -232,13 +232,13 @@ def test_compare_refuses_what_is_not_comparable() -> None:
         ),
     ):
         with pytest.raises(ConfigError) as config:
-            compare(scores, evaluate(gold, gold, **options))
+            compare(scores, evaluate_trees(gold, gold, **options))
         assert str(config.value) == message
     with pytest.raises(DataError) as data:
-        compare(scores, evaluate(gold[:1], gold[:1]))
+        compare(scores, evaluate_trees(gold[:1], gold[:1]))
     assert str(data.value) == ("cannot compare scores of 2 and 1 sentences; score both systems against the same gold")
     with pytest.raises(DataError) as data:
-        compare(scores, evaluate(other, other))
+        compare(scores, evaluate_trees(other, other))
     assert str(data.value) == (
         "sentence 2: the two systems were not scored against the same gold; score both against the same gold"
     )

@@ -19,7 +19,7 @@ from treetune.corpus.sentence import UNKNOWN_HEAD, Example, Tree
 from treetune.evaluation.metrics import percent
 from treetune.evaluation.report import format_table
 from treetune.evaluation.scores import SHOWN, Scores
-from treetune.evaluation.scores import evaluate as score
+from treetune.evaluation.scores import evaluate_trees as score
 
 if TYPE_CHECKING:
     from treetune.models.transition.parser import TransitionParser

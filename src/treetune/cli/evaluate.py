@@ -10,13 +10,13 @@ import typer
 
 from treetune.cli.console import write, write_json
 from treetune.corpus.files import STANDARD_STREAM, display_name
-from treetune.corpus.iob import ENTITY_KEY
 from treetune.corpus.sentence import ABSENT, Example
+from treetune.corpus.spans import ENTITY_KEY
 from treetune.corpus.tags import TAG_COLUMNS, Tags, tagged
 from treetune.corpus.treebank import only_entities, read_tagged, read_trees, read_words
 from treetune.errors import ConfigError, DataError
 from treetune.evaluation.alignment import TextScores, evaluate_text
-from treetune.evaluation.base import AnyScores
+from treetune.evaluation.base import ComparableScores
 from treetune.evaluation.comparison import compare
 from treetune.evaluation.entities import EntityScores, evaluate_entities
 from treetune.evaluation.pairing import pair_sentences
@@ -29,8 +29,7 @@ from treetune.evaluation.report import (
     format_text_scores,
     format_types,
 )
-from treetune.evaluation.scores import Scores
-from treetune.evaluation.scores import evaluate as score
+from treetune.evaluation.scores import Scores, evaluate_trees
 from treetune.evaluation.tag_tables import TagTable, tag_table
 from treetune.evaluation.tagging import TagScores, evaluate_tags, metric_name
 
@@ -106,7 +105,7 @@ def evaluate(
 class Side:
     """One kind of scores of one system or two; `more` are further tables of a system, as text and as JSON."""
 
-    systems: Sequence[AnyScores]
+    systems: Sequence[ComparableScores]
     more: Callable[[int], list[str]]
     as_json: Callable[[int], dict[str, Any]]
     key: str | None = None
@@ -189,7 +188,7 @@ def _trees(
     scored: list[Scores] = []
     for system, path in zip(systems, paths, strict=True):
         try:
-            scored.append(score(gold, system, **options))
+            scored.append(evaluate_trees(gold, system, **options))
         except DataError as error:
             raise DataError(error.problem, path=display_name(path)) from error
 

@@ -12,6 +12,7 @@ from treetune.corpus.files import STANDARD_STREAM, display_name
 from treetune.corpus.formats import FORMATS, Format, find_format, format_of
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.corpus.textfiles import read_text
+from treetune.corpus.treebank import read_trees
 from treetune.errors import ConfigError, DataError, ModelError
 from treetune.models.pipeline import Pipeline
 from treetune.storage import SUFFIX, embedded_models, inspect, load
@@ -90,11 +91,13 @@ class Input:
     def examples(self, pipeline: Pipeline | None, report: SkipReport, *, ranges: bool = False) -> Iterator[Example]:
         """Yield the sentences, with their trees if these are wanted; `ranges` notes offsets of tokens in MISC."""
         if not self.is_text:
-            if self.trees and "trees" not in self.format.holds:
-                path = display_name(self.source)
-                raise DataError(f"expected a treebank, found {self.format.title}, which has no trees", path=path)
-            return self.format.read(
-                self.source, strict=not self.lenient, partial=self.partial, trees=self.trees, report=report
+            return read_trees(
+                self.source,
+                file_format=self.format.name,
+                strict=not self.lenient,
+                partial=self.partial,
+                trees=self.trees,
+                report=report,
             )
         assert pipeline is not None
         pieces = _checked_text(read_text(self.source), self.source)

@@ -25,7 +25,7 @@ from treetune.evaluation.ordering import (
 from treetune.evaluation.report import format_table
 from treetune.reorder import Reorderer, format_rules, load_rules, rule_sets
 from treetune.reorder.learn import LearnOptions, learn_rules
-from treetune.reorder.reversible import kept_order, restore_order
+from treetune.reorder.reversible import restore_order, source_ids
 
 OrdersHelp = "Sentences with word orders: JSON lines (.jsonl), or CoNLL-U with # order = … ."
 
@@ -74,7 +74,7 @@ def learn(
     with open_output(output) as out:
         out.write(format_rules(rules))
     before = _scores(items, (range(1, len(item.sentence) + 1) for item in items))
-    after = _scores(items, (Reorderer(rules).order(item.sentence, item.gold) for item in items))
+    after = _scores(items, (Reorderer(rules).order(item.sentence, item.tree) for item in items))
     note(
         f"learned {len(rules.rules)} rules from {len(items):,} sentences; reorder-score on them "
         f"{shown('reorder', before['reorder'])} -> {shown('reorder', after['reorder'])}",
@@ -159,7 +159,7 @@ def _read(path: str) -> list[Ordered]:
 
 def _parsed(items: Sequence[Ordered], model: str, threads: int) -> list[Ordered]:
     parsed = parse_sentences(load_parser(model), [item.sentence for item in items], threads)
-    return [replace(item, sentence=sentence, gold=tree) for item, (sentence, tree) in zip(items, parsed, strict=True)]
+    return [replace(item, sentence=sentence, tree=tree) for item, (sentence, tree) in zip(items, parsed, strict=True)]
 
 
 def _predicted(path: str, gold: Sequence[Ordered]) -> Iterator[Sequence[int]]:
@@ -168,7 +168,7 @@ def _predicted(path: str, gold: Sequence[Ordered]) -> Iterator[Sequence[int]]:
         pairs = ((item.sentence.forms[1:], item.order.words) for item in read_orders(path, beside=False))
     else:
         pairs = (
-            (restore_order(example.sentence, example.gold)[0].forms[1:], kept_order(example.sentence))
+            (restore_order(example.sentence, example.gold)[0].forms[1:], source_ids(example.sentence))
             for example in read_conllu(path, partial=True)
         )
     for number, (words, order) in enumerate(pairs, start=1):

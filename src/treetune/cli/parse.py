@@ -91,7 +91,9 @@ def parse(
         find_format(file_format, names("formatter"))
     if base is not None:
         if lenient:
-            raise ConfigError("--lenient skips sentences, and the trees of --base would no longer fit; leave one out")
+            raise ConfigError(
+                "--lenient skips sentences, and the trees of --base would no longer fit; leave one of them"
+            )
         if base == source == STANDARD_STREAM:
             raise ConfigError("only one of IN and --base can be read from stdin")
     if text is not None and read not in (None, "text", "lines"):
@@ -111,8 +113,7 @@ def parse(
     pipeline = pipeline.with_options(**{name: value for name, value in search.items() if value is not None})
     report = SkipReport()
     taken = Input(source, reads, lenient=lenient, trees=constrained, partial=constrained)
-    # Who reads JSON wants to know where the words are.
-    examples = taken.examples(pipeline, report, ranges=ranges or (writes.name == "json" and taken.is_text))
+    examples = taken.examples(pipeline, report, ranges=ranges)
     if base is not None:
         examples = attach_base_trees(examples, base)
     job = _Job(pipeline, source, writes, k_best=k_best, threads=threads, constrained=constrained, keep_tags=keep_tags)

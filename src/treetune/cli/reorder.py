@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from treetune.cli.console import note
+from treetune.cli.console import EXIT_CODES, note
 from treetune.cli.input import (
     DEFAULT_MODEL,
     READABLE,
@@ -33,9 +33,8 @@ from treetune.errors import ConfigError, DataError
 from treetune.models.pipeline import Pipeline
 from treetune.reorder import Reorderer, load_rules
 from treetune.reorder.drawing import draw_order
-from treetune.reorder.reversible import keep_order, restore_order
+from treetune.reorder.reversible import reorder_sentence, restore_order
 
-APPLY = "apply"
 Formatter = Callable[[Sentence, Tree, Sequence[int]], str]
 
 
@@ -44,7 +43,7 @@ def _as_tokens(sentence: Sentence, tree: Tree, order: Sequence[int]) -> str:
 
 
 def _as_conllu(sentence: Sentence, tree: Tree, order: Sequence[int]) -> str:
-    return format_conllu(*keep_order(sentence, tree, order))
+    return format_conllu(*reorder_sentence(sentence, tree, order))
 
 
 def _as_orders(sentence: Sentence, tree: Tree, order: Sequence[int]) -> str:
@@ -55,7 +54,7 @@ def _as_orders(sentence: Sentence, tree: Tree, order: Sequence[int]) -> str:
 FORMATTERS: dict[str, Formatter] = {"tokens": _as_tokens, "conllu": _as_conllu, "orders": _as_orders}
 
 
-def reorder(
+def apply(
     paths: Annotated[
         list[str],
         typer.Argument(
@@ -206,21 +205,18 @@ class FirstByDefault(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Put the name of the first command before arguments that begin with no command."""
         if not args or (args[0] not in self.commands and args[0] not in ("-h", "--help")):
-            args = [APPLY, *args]
+            args = ["apply", *args]
         return super().parse_args(ctx, args)
 
 
-def reorder_app(epilog: str) -> typer.Typer:
-    """Return the group of commands."""
-    app = typer.Typer(
-        name="reorder",
-        cls=FirstByDefault,
-        help="Put words into the order of another language; learn, score and list rules. "
-        "'treetune reorder [MODEL] IN --to ja' is 'treetune reorder apply'.",
-        epilog=epilog,
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
-    app.command(APPLY, epilog=epilog)(reorder)
-    for command in (learn, evaluate, align, rules):
-        app.command(epilog=epilog)(command)
-    return app
+reorder = typer.Typer(
+    name="reorder",
+    cls=FirstByDefault,
+    help="Put words into the order of another language; learn, score and list rules. "
+    "'treetune reorder [MODEL] IN --to ja' is 'treetune reorder apply'.",
+    epilog=EXIT_CODES,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (apply, learn, evaluate, align, rules):
+    reorder.command(epilog=EXIT_CODES)(command)

@@ -13,9 +13,8 @@ from treetune.cli.output import Writing, output_format, ranked
 from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, check_kept
 from treetune.corpus.formats import FORMATS, Format
-from treetune.corpus.iob import ENTITY_KEY
 from treetune.corpus.sentence import Example, Sentence
-from treetune.corpus.spans import iob_tags, spans_of
+from treetune.corpus.spans import ENTITY_KEY, iob_tags, spans_of
 from treetune.corpus.tags import Tags, with_tags
 from treetune.errors import ConfigError
 from treetune.models.pipeline import Pipeline

@@ -9,32 +9,21 @@ no comments, multiword tokens or empty nodes; CPOSTAG is `upos`, POSTAG is `xpos
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from treetune.corpus.blocks import Source
 from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import StrPath, write_texts
 from treetune.corpus.layout import CONLLU, CONLLX, SPACED, WIDTH, Layout, Mode
-from treetune.corpus.sentence import ABSENT, UNKNOWN_HEAD, Enhanced, Example, Sentence, Tree
+from treetune.corpus.sentence import ABSENT, UNKNOWN_HEAD, Enhanced, Example, Sentence, Tree, tree_of
 from treetune.corpus.table import read_table
 from treetune.errors import DataError
 
+if TYPE_CHECKING:
+    from treetune.corpus.document import ParsedSentence
+
 Columns = tuple[Sequence[str], ...]
 _IDS = tuple(map(str, range(256)))
-
-
-class Parsed(Protocol):
-    """A sentence with a predicted tree."""
-
-    @property
-    def sentence(self) -> Sentence:
-        """The input of the model."""
-        ...
-
-    @property
-    def tree(self) -> Tree:
-        """The prediction."""
-        ...
 
 
 def read_conllu(
@@ -69,7 +58,7 @@ def read_conllx(
     return read_table(source, CONLLX, mode=Mode(partial, trees), strict=strict, report=report)
 
 
-def write_conllu(items: Iterable[Example | Parsed], target: StrPath | TextIO) -> int:
+def write_conllu(items: Iterable[Example | ParsedSentence], target: StrPath | TextIO) -> int:
     """Write examples or parsed sentences as CoNLL-U and return their number.
 
     `target` is a path (the file appears when it is complete; ``-`` is standard output) or an open text stream.
@@ -77,16 +66,14 @@ def write_conllu(items: Iterable[Example | Parsed], target: StrPath | TextIO) ->
     return write_texts((format_conllu(*analysis_of(item)) for item in items), target)
 
 
-def write_conllx(items: Iterable[Example | Parsed], target: StrPath | TextIO) -> int:
+def write_conllx(items: Iterable[Example | ParsedSentence], target: StrPath | TextIO) -> int:
     """Write examples or parsed sentences as CoNLL-X and return their number; see `write_conllu`."""
     return write_texts((format_conllx(*analysis_of(item)) for item in items), target)
 
 
-def analysis_of(item: Example | Parsed) -> tuple[Sentence, Tree, Enhanced | None]:
+def analysis_of(item: Example | ParsedSentence) -> tuple[Sentence, Tree, Enhanced | None]:
     """Return sentence, tree and enhanced graph of an example (its gold analysis) or of a parsed sentence."""
-    if isinstance(item, Example):
-        return item.sentence, item.gold, item.enhanced
-    return item.sentence, item.tree, None
+    return item.sentence, tree_of(item), item.enhanced if isinstance(item, Example) else None
 
 
 def format_conllu(sentence: Sentence, tree: Tree, enhanced: Enhanced | None = None) -> str:

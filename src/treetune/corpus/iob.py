@@ -15,13 +15,11 @@ from treetune.corpus.blocks import Block, Source, blocks, first_escaped, source_
 from treetune.corpus.faults import SentenceError, SkipReport
 from treetune.corpus.files import StrPath, not_utf8, write_texts
 from treetune.corpus.sentence import ABSENT, Enhanced, Example, Sentence, Tree
-from treetune.corpus.spans import OUTSIDE, first_break, iob_tags, is_tag, scheme_of, spans_of
+from treetune.corpus.spans import ENTITY_KEY, OUTSIDE, first_break, iob_tags, is_tag, scheme_of, spans_of
 from treetune.corpus.tags import Tagged, Tags, tags_of, with_tags
 from treetune.errors import DataError, unknown_name
 
 SCHEMES = ("iob2", "iob1", "bioes", "bilou")
-# The key of MISC in which treebanks have entities: ner=B-PER.
-ENTITY_KEY = "ner"
 
 
 def read_iob(

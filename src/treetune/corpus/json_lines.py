@@ -1,30 +1,31 @@
 """JSON lines to examples and back: one sentence, or one document with ``sentences``, an object a line.
 
-A sentence has ``words``, each with ``text`` and what is known of ``lemma``, ``upos``, ``xpos``, ``feats``, ``head``,
-``deprel``, ``start_char``, ``end_char``, ``deps`` and ``misc``; words count from 1 and the head of the root is 0.
-``tokens`` are its multiword tokens, ``comments`` the lines that CoNLL-U has before a sentence. Cells are checked by the
-rules of CoNLL-U, to which such a file can be converted without loss.
+The shape is that of `ParsedSentence.to_dict` and `Document.to_dict`: a sentence has ``words``, each with ``text`` and
+what is known of ``lemma``, ``upos``, ``xpos``, ``feats``, ``head`` (0 for the root), ``deprel``, ``start_char``,
+``end_char`` and ``misc``; ``tokens`` are its multiword tokens. So that CoNLL-U survives, ``comments`` has its comment
+lines, ``deps`` of a word and ``empty_nodes`` its enhanced graph. What is read is checked by the rules of CoNLL-U.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from treetune.corpus.blocks import Block, Source, source_name
 from treetune.corpus.diagnose import faults
+from treetune.corpus.document import ParsedSentence
 from treetune.corpus.faults import SentenceError, SkipReport
 from treetune.corpus.files import read_lines
 from treetune.corpus.layout import CONLLU, Mode
-from treetune.corpus.rawtext import misc_value, sentence_text
-from treetune.corpus.sentence import ABSENT, UNKNOWN_HEAD, Enhanced, Example, Sentence, Tree, comment_value
+from treetune.corpus.sentence import ABSENT, Enhanced, Example, Sentence, Tree
 from treetune.corpus.table import example_of
+from treetune.corpus.word import Token
 
-_COLUMNS = {"lemma": "lemmas", "upos": "upos", "xpos": "xpos", "feats": "feats"}
 _CELLS = ("id", "text", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+_LISTS = {"tokens": 'objects with "id" and "text"', "empty_nodes": "lines", "comments": "lines that begin with #"}
 _KIND = "JSON of another shape"
 
 
@@ -69,16 +70,12 @@ def format_json_k_best(sentence: Sentence, candidates: Sequence[tuple[Tree, floa
 
 def sentence_to_dict(sentence: Sentence, tree: Tree, enhanced: Enhanced | None = None) -> dict[str, Any]:
     """Return a sentence and its tree as what JSON can hold; see the module."""
-    content: dict[str, Any] = {}
-    name = comment_value(sentence, "sent_id")
-    if name is not None:
-        content["sent_id"] = name
-    content["text"] = comment_value(sentence, "text") or sentence_text(sentence)
-    if sentence.comments:
-        content["comments"] = list(sentence.comments)
-    content["words"] = [_word(sentence, tree, word) for word in range(1, len(sentence) + 1)]
+    parsed = ParsedSentence(sentence, tree)
+    content = parsed.to_dict()
+    content["comments"] = list(sentence.comments)
     if sentence.multiword:
-        content["tokens"] = [_token(line) for _, line in sentence.multiword]
+        tokens = {token.words[0].id: token for token in parsed.tokens}
+        content["tokens"] = [_multiword(line, tokens[first]) for first, line in sentence.multiword]
     if enhanced is not None:
         for word, deps in zip(content["words"], enhanced.deps[1:], strict=True):
             if deps != ABSENT:
@@ -88,32 +85,11 @@ def sentence_to_dict(sentence: Sentence, tree: Tree, enhanced: Enhanced | None =
     return content
 
 
-def _word(sentence: Sentence, tree: Tree, word: int) -> dict[str, Any]:
-    found: dict[str, Any] = {"id": word, "text": sentence.forms[word]}
-    for name, column in _COLUMNS.items():
-        value = getattr(sentence, column)[word]
-        if value != ABSENT:
-            found[name] = value
-    if tree.heads[word] != UNKNOWN_HEAD:
-        found["head"] = tree.heads[word]
-    if tree.labels[word]:
-        found["deprel"] = tree.labels[word]
-    return found | _offsets_and_misc(sentence.misc[word])
-
-
-def _token(line: str) -> dict[str, Any]:
-    cells = line.split("\t")
-    return {"id": [int(part) for part in cells[0].split("-")], "text": cells[1], **_offsets_and_misc(cells[9])}
-
-
-def _offsets_and_misc(misc: str) -> dict[str, Any]:
-    if misc == ABSENT:
-        return {}
-    noted = misc_value(misc, "TokenRange")
-    if noted is None:
-        return {"misc": misc}
-    start, _, end = noted.partition(":")
-    return {"start_char": int(start), "end_char": int(end), "misc": misc}
+def _multiword(line: str, token: Token) -> dict[str, Any]:
+    """Return a multiword token with all columns that its line has."""
+    cells = {name: cell for name, cell in zip(_CELLS, line.split("\t"), strict=True) if cell != ABSENT}
+    ids = [int(word) for word in cells.pop("id").split("-")]
+    return {"id": ids, **cells, "start_char": token.start_char, "end_char": token.end_char}
 
 
 def _sentences(line: str) -> Iterator[dict[str, Any]]:
@@ -136,37 +112,55 @@ def _sentences(line: str) -> Iterator[dict[str, Any]]:
 
 def _example(content: dict[str, Any], mode: Mode) -> Example:
     """Return the example in a JSON object, read by way of the lines that CoNLL-U would have."""
-    tokens = {token["id"][0]: token for token in content.get("tokens", ()) if isinstance(token.get("id"), list)}
+    tokens = {token["id"][0]: token for token in _listed(content, "tokens", _is_token)}
     after: dict[str, list[str]] = {}
-    for line in content.get("empty_nodes", ()):
+    for line in _listed(content, "empty_nodes", _is_line):
         after.setdefault(line.partition(".")[0], []).append(line)
     rows = after.get("0", [])
     for number, word in enumerate(content["words"], start=1):
         if number in tokens:
-            rows.append(_row({**tokens[number], "id": "-".join(map(str, tokens[number]["id"]))}))
+            first, last = tokens[number]["id"]
+            rows.append(_row({**tokens[number], "id": f"{first}-{last}"}))
         rows += [_row({"id": number, **word}), *after.get(str(number), ())]
     text = "\n".join(rows)
     example = example_of(text, CONLLU, mode, lambda cell, _: cell)
     if example is None:
         fault = next(faults(Block(1, text), CONLLU, mode))
-        cell = rows[(fault.line or 1) - 1].partition("\t")[0]
-        raise SentenceError(f"word {cell}: {fault.problem}", kind=fault.kind, column=fault.column)
-    return replace(example, sentence=replace(example.sentence, comments=tuple(_comments(content))))
+        name = rows[(fault.line or 1) - 1].partition("\t")[0]
+        raise SentenceError(f"word {name}: {fault.problem}", kind=fault.kind, column=fault.column)
+    start = content["words"][0].get("start_char", 0)
+    sentence = replace(example.sentence, comments=_comments(content), start_char=start if isinstance(start, int) else 0)
+    return replace(example, sentence=sentence)
+
+
+def _listed(content: dict[str, Any], key: str, fits: Callable[[Any], bool]) -> list[Any]:
+    values = content.get(key, [])
+    if not isinstance(values, list) or not all(map(fits, values)):
+        raise SentenceError(f'expected "{key}" as a list of {_LISTS[key]}', kind=_KIND)
+    return values
+
+
+def _is_token(value: Any) -> bool:
+    fits = isinstance(value, dict) and isinstance(value.get("id"), list) and len(value["id"]) == 2
+    return fits and all(isinstance(word, int) for word in value["id"])
+
+
+def _is_line(value: Any) -> bool:
+    return isinstance(value, str) and "\n" not in value
 
 
 def _row(word: dict[str, Any]) -> str:
-    cells = [word.get(name, ABSENT) for name in _CELLS]
-    for name, cell in zip(_CELLS, cells, strict=True):
-        if not isinstance(cell, str | int) or isinstance(cell, bool) or set(str(cell)) & set("\t\r\n"):
-            raise SentenceError(
-                f'word {cells[0]}: expected "{name}" without tabs and line breaks, found {cell!r}', kind=_KIND
-            )
     if "text" not in word:
-        raise SentenceError(f'word {cells[0]}: expected "text", found none', kind=_KIND)
+        raise SentenceError(f'word {word["id"]}: expected "text", found none', kind=_KIND)
+    cells = [ABSENT if word.get(name) in (None, "") else word[name] for name in _CELLS]
+    for name, cell in zip(_CELLS, cells, strict=True):
+        if not isinstance(cell, str | int) or set(str(cell)) & set("\t\r\n"):
+            problem = f'word {word["id"]}: expected "{name}" without tabs and line breaks, found {cell!r}'
+            raise SentenceError(problem, kind=_KIND)
     return "\t".join(map(str, cells))
 
 
-def _comments(content: dict[str, Any]) -> Iterable[str]:
+def _comments(content: dict[str, Any]) -> tuple[str, ...]:
     if "comments" in content:
-        return content["comments"]  # type: ignore[no-any-return]
-    return [f"# {key} = {content[key]}" for key in ("sent_id", "text") if key in content]
+        return tuple(_listed(content, "comments", lambda line: _is_line(line) and line.startswith("#")))
+    return tuple(f"# {key} = {content[key]}" for key in ("sent_id", "text") if _is_line(content.get(key)))

@@ -63,7 +63,7 @@ class Ordered:
 
     sentence: Sentence
     order: WordOrder
-    gold: Tree
+    tree: Tree
 
 
 def read_orders(path: StrPath, *, beside: bool = True) -> Iterator[Ordered]:
@@ -266,7 +266,7 @@ def format_order_comments(item: Ordered) -> str:
     if item.order.links:
         text = " ".join(f"{word}-{place}" for word, place in item.order.links)
         sentence = with_comment(sentence, LINKS_COMMENT, text)
-    return format_conllu(sentence, item.gold)
+    return format_conllu(sentence, item.tree)
 
 
 def _parse_links(text: str, size: int, target_size: int) -> Iterator[tuple[int, int]]:

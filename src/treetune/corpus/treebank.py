@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from treetune.corpus.conllu import Parsed, analysis_of
+from treetune.corpus.conllu import analysis_of
 from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, StrPath, display_name, read_lines, write_texts
 from treetune.corpus.formats import FORMATS, Format, find_format, format_of, names
-from treetune.corpus.iob import ENTITY_KEY
 from treetune.corpus.sentence import Example
+from treetune.corpus.spans import ENTITY_KEY
 from treetune.corpus.tags import TAG_COLUMNS, Tagged, check_columns, hide_columns, tags_of
 from treetune.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from treetune.corpus.document import ParsedSentence
 
 DEFAULT_FORMAT = "conllu"
 
@@ -34,11 +37,13 @@ def read_trees(
     """
     found = treebank_format(path, file_format, role="reader")
     if trees and "trees" not in found.holds:
-        raise DataError(f"expected a treebank, found {found.title}, which has no trees", path=display_name(path))
+        raise DataError(f"expected trees, and {found.title} has none; give a treebank", path=display_name(path))
     return found.read(path, strict=strict, partial=partial, trees=trees, report=report)
 
 
-def write_trees(items: Iterable[Example | Parsed], target: StrPath | TextIO, *, file_format: str | None = None) -> int:
+def write_trees(
+    items: Iterable[Example | ParsedSentence], target: StrPath | TextIO, *, file_format: str | None = None
+) -> int:
     """Write examples or parsed sentences, in the format of the suffix unless one is named; return their number."""
     path = target if isinstance(target, str | os.PathLike) else STANDARD_STREAM
     form = treebank_format(path, file_format).form

@@ -1,15 +1,18 @@
-"""Gold and predicted trees to counts, scores and significance; never a model.
+"""Gold and predicted analyses to counts, scores and significance tests; no model is needed.
 
-`counts` makes integers of one sentence, `metrics` ratios of their sums, `scores` the whole of a corpus,
-`tagging` the same for tags, `scorers` how each kind of output is scored, `breakdown` precision and recall by label and
-length, `entities` the scores of spans, `alignment` systems with tokens of their own, `significance` and `comparison`
-two systems side by side, `report` plain-text tables.
+`documents` has `treetune.evaluate`. `counts` are the counts of one sentence, `metrics` ratios of their sums, `scores`
+the attachment scores of a corpus, `tagging` the accuracy of tags, `entities` the F1 of spans, `ordering` the scores of
+word orders, `alignment` the F1 of systems that tokenize the text themselves. `scorers` says how each kind of output is
+scored, `breakdown` has precision and recall by label and length, `significance` and `comparison` test whether two
+systems differ, `report` makes plain-text tables.
 """
 
 from treetune.evaluation.alignment import TextScores, evaluate_text
+from treetune.evaluation.base import ComparableScores, CorpusScores
 from treetune.evaluation.breakdown import LENGTHS, Tally
 from treetune.evaluation.comparison import Comparison, compare
 from treetune.evaluation.counts import Counts, attachment_counts, is_punctuation, punctuation, strip_subtype
+from treetune.evaluation.documents import evaluate
 from treetune.evaluation.entities import ENTITY_METRICS, EntityCounts, EntityScores, entity_counts, evaluate_entities
 from treetune.evaluation.metrics import METRICS, Metric
 from treetune.evaluation.report import (
@@ -21,8 +24,8 @@ from treetune.evaluation.report import (
     format_text_scores,
     format_types,
 )
-from treetune.evaluation.scorers import TREES, Measured, Scorer
-from treetune.evaluation.scores import Scores, evaluate
+from treetune.evaluation.scorers import TREES, Scorer
+from treetune.evaluation.scores import Scores, evaluate_trees
 from treetune.evaluation.significance import (
     Interval,
     McNemar,
@@ -40,13 +43,14 @@ __all__ = [
     "LENGTHS",
     "METRICS",
     "TREES",
+    "ComparableScores",
     "Comparison",
+    "CorpusScores",
     "Counts",
     "EntityCounts",
     "EntityScores",
     "Interval",
     "McNemar",
-    "Measured",
     "Metric",
     "PairedBootstrap",
     "Scorer",
@@ -64,6 +68,7 @@ __all__ = [
     "evaluate_entities",
     "evaluate_tags",
     "evaluate_text",
+    "evaluate_trees",
     "format_comparison",
     "format_labels",
     "format_lengths",

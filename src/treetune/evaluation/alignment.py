@@ -1,4 +1,4 @@
-"""Two analyses of the same text, tokens of their own each, go in; F1 of tokens, words, tags and arcs comes out.
+"""F1 of tokens, words, tags and arcs of a system that tokenizes the text itself.
 
 Words are aligned as in the shared tasks of CoNLL 2017 and 2018 (Zeman et al. 2018, section 4): by the characters of
 their tokens, and within multiword tokens by the longest common subsequence of forms. An arc is right if both its words
@@ -14,8 +14,9 @@ from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 from treetune import __version__
+from treetune.corpus.document import ParsedSentence
 from treetune.corpus.rawtext import surface_tokens
-from treetune.corpus.sentence import Example
+from treetune.corpus.sentence import Example, tree_of
 from treetune.errors import DataError, unknown_name
 from treetune.evaluation.breakdown import Tally
 from treetune.evaluation.counts import CONTENT_LABELS, is_punctuation, strip_subtype
@@ -37,7 +38,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class TextScores:
-    """The scores of one system that found its own tokens; `scores["LAS"]` is the F1, a fraction in [0, 1]."""
+    """The scores of one system that tokenized the text itself; `scores["LAS"]` is the F1, a fraction in [0, 1]."""
 
     tallies: Mapping[str, Tally]
     punct: bool
@@ -48,6 +49,16 @@ class TextScores:
         if metric not in self.tallies:
             raise unknown_name("metric", metric, self.tallies)
         return self.tallies[metric].f1
+
+    @property
+    def uas(self) -> float:
+        """F1 of words with the right head."""
+        return self["UAS"]
+
+    @property
+    def las(self) -> float:
+        """F1 of words with the right head and label."""
+        return self["LAS"]
 
     def signature(self, metric: str = "LAS") -> str:
         """Return the name of a score with all that must agree before two such numbers may be compared."""
@@ -88,7 +99,11 @@ class _Analysis(NamedTuple):
 
 
 def evaluate_text(
-    gold: Iterable[Example], predicted: Iterable[Example], *, punct: bool = True, subtypes: bool = True
+    gold: Iterable[Example | ParsedSentence],
+    predicted: Iterable[Example | ParsedSentence],
+    *,
+    punct: bool = True,
+    subtypes: bool = True,
 ) -> TextScores:
     """Score an analysis of the same text whose tokens and sentences may be others than those of gold.
 
@@ -115,14 +130,14 @@ def evaluate_text(
     )
 
 
-def _analysis(examples: Iterable[Example], *, punct: bool, subtypes: bool) -> _Analysis:
+def _analysis(examples: Iterable[Example | ParsedSentence], *, punct: bool, subtypes: bool) -> _Analysis:
     characters: list[str] = []
     end = 0
     tokens: list[Span] = []
     sentences: list[Span] = []
     words: list[_Word] = []
     for example in examples:
-        sentence, tree, start, base = example.sentence, example.gold, end, len(words)
+        sentence, tree, start, base = example.sentence, tree_of(example), end, len(words)
         for token in surface_tokens(sentence):
             form = _without_spaces(token.form)
             span = (end, end + len(form))

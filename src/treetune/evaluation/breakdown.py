@@ -1,4 +1,4 @@
-"""Paired arcs go in, precision and recall per label and per arc length come out."""
+"""Precision and recall by label and by arc length."""
 
 from __future__ import annotations
 

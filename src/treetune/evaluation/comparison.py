@@ -1,4 +1,4 @@
-"""The scores of two systems go in; per metric the difference and both significance tests come out."""
+"""Two systems side by side: the difference in each metric and both significance tests."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from treetune.errors import ConfigError, DataError
-from treetune.evaluation.base import AnyScores
+from treetune.evaluation.base import ComparableScores
 from treetune.evaluation.significance import McNemar, PairedBootstrap, mcnemar, paired_bootstraps
 
 
@@ -25,8 +25,8 @@ class Comparison:
 
 
 def compare(
-    a: AnyScores,
-    b: AnyScores,
+    a: ComparableScores,
+    b: ComparableScores,
     *,
     metrics: Sequence[str] | None = None,
     samples: int = 10_000,
@@ -55,7 +55,7 @@ def compare(
     }
 
 
-def _check_comparable(a: AnyScores, b: AnyScores) -> None:
+def _check_comparable(a: ComparableScores, b: ComparableScores) -> None:
     if type(a) is not type(b):
         raise ConfigError("cannot compare scores of different kinds; score both systems in the same way")
     for option in a.options:

@@ -1,25 +1,28 @@
-"""Two corpora go in, pairs of the same sentence come out, or an error that says where they part."""
+"""Gold and predicted sentences in pairs, or an error that says where the two corpora differ."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import Protocol, TypeVar
 
-from treetune.corpus.sentence import Example, Sentence, Tree, name_sentence
+from treetune.corpus.document import ParsedSentence
+from treetune.corpus.sentence import Example, Sentence, Tree, name_sentence, tree_of
 from treetune.corpus.tags import Tagged, Tags
 from treetune.errors import DataError
 
 
-def pair_sentences(gold: Iterable[Example], predicted: Iterable[Tree | Example]) -> Iterator[tuple[Example, Tree]]:
+def pair_sentences(
+    gold: Iterable[Example], predicted: Iterable[Tree | Example | ParsedSentence]
+) -> Iterator[tuple[Example, Tree]]:
     """Yield each gold example with the predicted tree of the same sentence.
 
     Raises:
         DataError: the corpora differ in the number of sentences, or two sentences in their words.
     """
     for number, example, answer in _side_by_side(gold, predicted):
-        if isinstance(answer, Example):
+        if not isinstance(answer, Tree):
             _check_words(number, example.sentence, answer.sentence)
-            answer = answer.gold
+            answer = tree_of(answer)
         _check_length(number, example.sentence, len(answer), "a tree")
         yield example, answer
 

@@ -1,11 +1,11 @@
-"""Scores go in, plain-text tables come out; printing them is the caller's business."""
+"""Scores as plain-text tables."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from treetune.evaluation.alignment import TEXT_METRICS, TextScores
-from treetune.evaluation.base import AnyScores
+from treetune.evaluation.base import ComparableScores
 from treetune.evaluation.breakdown import Tally
 from treetune.evaluation.comparison import Comparison, compare
 from treetune.evaluation.entities import EntityScores
@@ -14,7 +14,7 @@ from treetune.evaluation.scores import Scores
 from treetune.evaluation.tag_tables import TagTable
 
 
-def format_scores(scores: AnyScores) -> str:
+def format_scores(scores: ComparableScores) -> str:
     """Return a table of all metrics under a line with what their signatures have in common."""
     rows = [(name, percent(scores[name]), scores.metric(name).title) for name in scores.metrics]
     words = sum(counts.words for counts in scores.per_sentence)
@@ -59,8 +59,8 @@ def format_tags(title: str, table: TagTable, *, confusions: int = 10) -> str:
 
 
 def format_comparison(
-    a: AnyScores,
-    b: AnyScores,
+    a: ComparableScores,
+    b: ComparableScores,
     *,
     metrics: Sequence[str] | None = None,
     samples: int = 10_000,

@@ -1,4 +1,4 @@
-"""Gold and predicted tags go in; precision and recall of each tag, and which is taken for which, come out."""
+"""Precision and recall of each tag, and the confusion matrix."""
 
 from __future__ import annotations
 

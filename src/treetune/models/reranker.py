@@ -36,7 +36,7 @@ class Reranker:
     by itself, on the same labels. `learning.reranking` finds a good weight.
     """
 
-    kind: ClassVar[str] = "reranked"
+    kind: ClassVar[str] = "reranker"
 
     def __init__(self, base: Parser, second: Parser, *, weight: float = 1.0, k: int = RERANK_K) -> None:
         if not 0 < weight < math.inf:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -16,20 +15,7 @@ from treetune.corpus.sentence import ABSENT, ROOT, Sentence
 from treetune.models.tokenizer import _kernels as kernels
 from treetune.models.tokenizer.multiword import MultiwordTable, Words
 
-Span = tuple[int, int]
-
 _UNSPACED = "SpaceAfter=No"
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """A sentence and where it stands: `spans[i]` are start and end of word i in the text, `spans[0]` of all of it.
-
-    The words of a multiword token share its span.
-    """
-
-    sentence: Sentence
-    spans: tuple[Span, ...]
 
 
 class Block:
@@ -94,16 +80,8 @@ class Block:
                 misc=(ROOT, *notes),
                 comments=self._comments(number, first, last),
                 multiword=multiword,
+                start_char=self._offset + self._starts[first],
             )
-
-    def spans(self) -> Iterator[tuple[Span, ...]]:
-        """Yield the places of the words of each sentence."""
-        for first, last in self._bounds:
-            spans = [(self._offset + self._starts[first], self._offset + self._ends[last - 1])]
-            for token in range(first, last):
-                span = (self._offset + self._starts[token], self._offset + self._ends[token])
-                spans += [span] * len(self._words.get(token, ("",)))
-            yield tuple(spans)
 
     def _misc(self, *, ranges: bool) -> list[str]:
         """Return MISC of each token: what follows it unless that is one space."""

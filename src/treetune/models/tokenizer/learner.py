@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,6 +126,20 @@ class SegmentLearner:
             size = int(ends[last - 1]) - int(self._chunks.starts[0] if first == 0 else ends[first - 1])
             self.weights[which].grow(2 * len(self.templates[which].seeds) * (size + 1))
             yield
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Return the live weights of both decisions, for a checkpoint."""
+        both = enumerate(self.weights)
+        return {f"{which}.{name}": array for which, live in both for name, array in live.tensors().items()}
+
+    def restore(self, tensors: dict[str, NDArray[Any]], epochs: int) -> None:
+        """Continue after `epochs` passes from the weights that they gave."""
+        for which, live in enumerate(self.weights):
+            own = {name[2:]: array for name, array in tensors.items() if name.startswith(f"{which}.")}
+            live.restore(own)
+        for _ in range(epochs):
+            self._random.permutation(len(self._first_chunks) - 1)
+            self._random.permutation(len(self._first_tokens) - 1)
 
     def freeze(self, *, prune: float) -> tuple[FlatFrozenWeights, FlatFrozenWeights]:
         """Return the averaged weights of both decisions."""

@@ -14,7 +14,7 @@ from treetune.corpus.textfiles import text_blocks
 from treetune.errors import DataError, ModelError
 from treetune.features.templates import TemplateSet, load_templates
 from treetune.models.tokenizer import _kernels as kernels
-from treetune.models.tokenizer.assembly import Block, Segment
+from treetune.models.tokenizer.assembly import Block
 from treetune.models.tokenizer.characters import encode_text
 from treetune.models.tokenizer.learner import find_chunks, make_tokens
 from treetune.models.tokenizer.multiword import MultiwordTable
@@ -54,23 +54,13 @@ class Tokenizer:
         """Whether the tokenizer can be used."""
         return self.weights is not None
 
-    def segment(self, text: str, *, line_sentences: bool = False) -> list[Segment]:
-        """Return the sentences of a text with their places in it.
-
-        With `line_sentences` each line is one sentence, whatever is in it.
-        """
-        return [
-            Segment(sentence, spans)
-            for block in self._blocks([text], line_sentences=line_sentences)
-            for sentence, spans in zip(block.sentences(), block.spans(), strict=True)
-        ]
-
     def sentences(
         self, text: str | Iterable[str], *, line_sentences: bool = False, ranges: bool = False
     ) -> Iterator[Sentence]:
         """Yield the sentences of a text, or of pieces of one, as they come; memory does not grow with the text.
 
-        `ranges` notes in MISC where each token stands, as ``TokenRange=start:end``.
+        With `line_sentences` each line is one sentence, whatever is in it. `ranges` writes the offsets of each token into
+        MISC, as ``TokenRange=start:end``.
         """
         pieces = text if isinstance(text, Iterable) and not isinstance(text, str | bytes) else [text]
         for block in self._blocks(pieces, line_sentences=line_sentences):

@@ -1,0 +1,182 @@
+"""What single things cost: starting a command, word order beside parsing, the trainer beside a bare loop."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import treetune
+from benchmarks import conllu_columns, measure, training
+from treetune import Example, Objective, TransitionParser, Tree
+from treetune.learning.ranker import Ranker
+from treetune.losses import Root
+from treetune.reorder import Reorderer, load_rules
+
+SENTENCES = 10
+TEST = training.PARTS["test"]
+
+
+def command_seconds(arguments: list[str], cache: Path) -> float:
+    """Return the CPU seconds of one run of the command line, with compiled kernels kept in `cache`."""
+    before = measure.cpu_seconds_of_children()
+    environment = {**os.environ, **measure.ONE_THREAD, "NUMBA_CACHE_DIR": str(cache)}
+    command = [sys.executable, "-m", "treetune", *arguments]
+    subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)
+    return measure.cpu_seconds_of_children() - before
+
+
+def startup_seconds(model: Path, test: Path, repeats: int) -> dict[str, list[float]]:
+    """Return the CPU seconds of every repeat, by command; each repeat starts with an empty numba cache."""
+    found: dict[str, list[float]] = {"first parse": [], "later parse": [], "--help": []}
+    for number in range(1, repeats + 1):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            source = folder / "in.conllu"
+            blocks = list(conllu_columns.sentences(test))[:SENTENCES]
+            conllu_columns.write_sentences(source, list(map(conllu_columns.blinded, blocks)))
+            parse = ["parse", str(model), str(source), "-o", str(folder / "out.conllu"), "--quiet"]
+            for kind, arguments in (("first parse", parse), ("later parse", parse), ("--help", ["--help"])):
+                found[kind].append(command_seconds(arguments, folder / "numba"))
+        latest = ", ".join(f"{kind} {values[-1]:.2f}" for kind, values in found.items())
+        measure.say(f"  {number} of {repeats}, CPU-s: {latest}")
+    return found
+
+
+def startup_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the benchmark of starting."""
+    parser.add_argument("--model", type=Path, help="a model (default: beam 8 of the cache, trained if missing)")
+    parser.add_argument("--epochs", type=int, default=10, help="of that default model (default: %(default)s)")
+    parser.add_argument("--repeats", type=int, default=3, help="empty caches to start from (default: 3)")
+
+
+def startup(options: argparse.Namespace) -> dict[str, Any]:
+    """Measure the first parse after installation, later ones, and ``--help``."""
+    model = options.model
+    if model is None:
+        settings = training.Settings(training.DEFAULT_BEAM, options.epochs, 0)
+        training.train_cached(settings, data=options.data, cache=options.cache)
+        model = settings.model(options.cache)
+    seconds = startup_seconds(model, options.data / TEST, options.repeats)
+    return {
+        "benchmark": "startup",
+        **measure.provenance(["numpy", "numba"]),
+        "settings": {"sentences": SENTENCES, "repeats": options.repeats, "model_mb": measure.size_mb(model)},
+        "cpu_seconds": {kind: measure.summary(values) for kind, values in seconds.items()},
+    }
+
+
+def reordering_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the benchmark of word order."""
+    parser.add_argument("--model", type=Path, required=True, help="a model of 'treetune train'")
+    parser.add_argument("--rules", default="ja", help="the rule set (default: %(default)s)")
+    parser.add_argument("--repeats", type=int, default=7, help="rounds (default: %(default)s)")
+
+
+def reordering(options: argparse.Namespace) -> dict[str, Any]:
+    """Measure a parser alone, with a rule set after it, and the rules alone; a new `Reorderer` for every repeat."""
+    model, rules = treetune.load(options.model), load_rules(options.rules)
+    sentences = [example.sentence for example in treetune.read_trees(options.data / TEST, trees=False)]
+    trees = model.predict_batch(sentences)
+    tasks: dict[str, Callable[[], object]] = {
+        "parse": lambda: model.predict_batch(sentences),
+        "parse and reorder": lambda: Reorderer(rules).orders(sentences, model.predict_batch(sentences)),
+        "reorder": lambda: Reorderer(rules).orders(sentences, trees),
+    }
+    seconds = measure.interleaved({name: partial(_ready, work) for name, work in tasks.items()}, options.repeats)
+    words = sum(map(len, sentences))
+    shares = [alone / whole for alone, whole in zip(seconds["parse"], seconds["parse and reorder"], strict=True)]
+    return {
+        "benchmark": "reordering",
+        **measure.provenance(["numpy", "numba"]),
+        "settings": {"rules": options.rules, "words": words, "repeats": options.repeats, "model": model.kind},
+        "words_per_cpu_second": {
+            name: measure.summary([words / one for one in found]) for name, found in seconds.items()
+        },
+        "share_of_parsing_speed": measure.summary(shares),
+    }
+
+
+def _ready(work: Callable[[], object]) -> Callable[[], object]:
+    return work
+
+
+def overhead_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the benchmark of the trainer."""
+    parser.add_argument("--sentences", type=int, default=1500, help="of the source treebank (default: %(default)s)")
+    parser.add_argument("--repeats", type=int, default=5, help="rounds (default: %(default)s)")
+
+
+def overhead(options: argparse.Namespace) -> dict[str, Any]:
+    """Measure an epoch of the trainer beside a bare loop, and updates on an objective beside those on the treebank."""
+    folder = options.data / "questions"
+    treebank = list(itertools.islice(treetune.read_trees(folder / "source-train.conllu"), options.sentences))
+    questions = list(map(_main_verb, treetune.read_trees(folder / "target-train.conllu")))
+    tasks = {"bare loop": partial(partial, _bare_epoch, treebank), "trainer": partial(partial, _epoch, treebank)}
+    seconds = measure.interleaved(tasks, options.repeats)
+    on_treebank, on_objective = _milliseconds_a_word(treebank, questions, options.repeats)
+    trainer = [one / other for one, other in zip(seconds["trainer"], seconds["bare loop"], strict=True)]
+    updates = [one / other for one, other in zip(on_objective, on_treebank, strict=True)]
+    return {
+        "benchmark": "overhead",
+        **measure.provenance(["numpy", "numba"]),
+        "sentences": options.sentences,
+        "epoch_cpu_seconds": seconds,
+        "trainer_to_bare_loop": {"median": statistics.median(trainer), "raw": trainer},
+        "milliseconds_a_word": {"treebank": on_treebank, "main verbs, k = 8": on_objective},
+        "objective_to_treebank": {"median": statistics.median(updates), "raw": updates},
+    }
+
+
+def _main_verb(example: Example) -> Example:
+    heads = [0 if word in example.gold.roots else -1 for word in range(1, len(example.gold) + 1)]
+    return Example(example.sentence, Tree.of(heads))
+
+
+def _parser() -> TransitionParser:
+    return TransitionParser(beam=8, inputs=("upos",))
+
+
+def _bare_epoch(treebank: Sequence[Example]) -> None:
+    parser = _parser()
+    learner = parser.learner(treebank, learner="mira")
+    learner.learn(np.random.default_rng(0).permutation(len(treebank)))
+    learner.install(parser, learner.snapshot())
+
+
+def _epoch(treebank: Sequence[Example]) -> None:
+    for _ in treetune.train(_parser(), treebank, epochs=1, learner="mira"):
+        pass
+
+
+def _milliseconds_a_word(
+    treebank: Sequence[Example], questions: Sequence[Example], repeats: int
+) -> tuple[list[float], list[float]]:
+    """Return the time a word of updates on the treebank and on main verbs (k-best lists of 8), round by round."""
+    learner = _parser().learner(treebank, learner="mira")
+    order = np.arange(len(treebank))
+    learner.learn(order)
+    objective = Objective(questions, Root(), search="list", k=8)
+    ranker = Ranker(learner.online_decoder([question.sentence for question in questions]), objective)
+
+    def rank() -> None:
+        for index, question in enumerate(questions):
+            ranker.step(index, question.sentence, question.gold)
+
+    rank()  # compiles
+    words = sum(len(question.sentence) for question in questions)
+    on_treebank, on_objective = [], []
+    for _ in range(repeats):
+        on_treebank.append(1000 * measure.cpu_seconds(lambda: learner.learn(order)) / learner.words(order))
+        on_objective.append(1000 * measure.cpu_seconds(rank) / words)
+    return on_treebank, on_objective

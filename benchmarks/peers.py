@@ -1,0 +1,163 @@
+"""Train the parsers treetune is compared with, UDPipe 1 and spaCy, on UD English EWT; keep them in a cache folder.
+
+A peer is trained in a process of its own, with one thread, and only when the cache holds no model made with
+the same settings from the same file. Beside each model lies a record of what training cost.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks import measure
+
+TRAIN = Path("ud", "en_ewt-train.conllu")
+DEV = Path("ud", "en_ewt-dev.conllu")
+
+# UDPipe's own defaults, with two exceptions: XPOS in place of FEATS, so that it sees what treetune sees, and
+# fewer iterations than its 10, because each takes minutes.
+UDPIPE_SETTINGS = {
+    "iterations": "6",
+    "embedding_upostag": "20",
+    "embedding_xpostag": "20",
+    "embedding_feats": "0",
+    "embedding_form": "50",
+    "embedding_lemma": "0",
+    "embedding_deprel": "20",
+    "hidden_layer": "200",
+    "batch_size": "10",
+    "learning_rate": "0.02",
+    "learning_rate_final": "0.001",
+    "l2": "0.5",
+    "transition_system": "projective",
+    "transition_oracle": "dynamic",
+    "structured_interval": "8",
+    "use_gold_tags": "1",
+}
+
+# The whole way from raw text: UDPipe's tokenizer, tagger and parser with its own options, but fewer rounds than its 100
+# epochs, 20 and 10 iterations, because they take hours, and no lemmas, which nobody else here predicts.
+UDPIPE_TEXT_SETTINGS = {
+    "tokenizer": "dimension=24;epochs=30;batch_size=50;learning_rate=0.005;dropout=0.1;early_stopping=0",
+    "tagger": "models=1;iterations=4;use_lemma=0;provide_lemma=0;use_xpostag=1;provide_xpostag=1;"
+    "use_feats=0;provide_feats=0",
+    "parser": ";".join(
+        f"{name}={value}" for name, value in {**UDPIPE_SETTINGS, "iterations": "3", "use_gold_tags": "0"}.items()
+    ),
+}
+
+# spaCy sees the words only: that is its default.
+SPACY_CONFIG = Path(__file__).with_name("spacy.cfg")
+
+
+def train_udpipe(data: Path, model: Path) -> None:
+    """Train the parser of UDPipe, no tokenizer and no tagger, on gold tags."""
+    options = ";".join(f"{name}={value}" for name, value in UDPIPE_SETTINGS.items())
+    _train_udpipe(data, model, tokenizer="none", tagger="none", parser=options)
+
+
+def train_udpipe_text(data: Path, model: Path) -> None:
+    """Train the tokenizer, the tagger and the parser of UDPipe."""
+    _train_udpipe(data, model, **UDPIPE_TEXT_SETTINGS)
+
+
+def _train_udpipe(data: Path, model: Path, *, tokenizer: str, tagger: str, parser: str) -> None:
+    from ufal.udpipe import InputFormat, ProcessingError, Sentence, Sentences, Trainer
+
+    sentences = Sentences()
+    reader = InputFormat.newConlluInputFormat()
+    reader.setText((data / TRAIN).read_text(encoding="utf-8"))
+    error = ProcessingError()
+    sentence = Sentence()
+    while reader.nextSentence(sentence, error):
+        sentences.append(sentence)
+        sentence = Sentence()
+    trained = Trainer.train("morphodita_parsito", sentences, Sentences(), tokenizer, tagger, parser, error)
+    if error.occurred():
+        raise SystemExit(f"UDPipe: {error.message}")
+    model.write_bytes(trained)
+
+
+def train_spacy(data: Path, model: Path) -> None:
+    """Train spaCy's parser on gold tokens with spaCy's own loop; keep the best model on dev."""
+    from spacy.tokens import DocBin
+    from spacy.training.initialize import init_nlp
+    from spacy.training.loop import train
+    from spacy.util import load_config
+
+    shutil.rmtree(model, ignore_errors=True)
+    with tempfile.TemporaryDirectory(dir=model.parent) as name:
+        folder = Path(name)
+        corpora = {}
+        for part, source in (("train", TRAIN), ("dev", DEV)):
+            corpora[f"paths.{part}"] = str(folder / f"{part}.spacy")
+            DocBin(docs=spacy_docs(data / source)).to_disk(folder / f"{part}.spacy")
+        nlp = init_nlp(load_config(SPACY_CONFIG, overrides=corpora), use_gpu=-1)
+        train(nlp, folder, use_gpu=-1, stdout=sys.stderr)
+        (folder / "model-best").rename(model)
+
+
+def spacy_docs(path: Path) -> list[Any]:
+    """Read a CoNLL-U file as spaCy's own converter does, one sentence a Doc."""
+    from spacy.training.converters import conllu_to_docs
+
+    return list(conllu_to_docs(path.read_text(encoding="utf-8"), n_sents=1, no_print=True))
+
+
+@dataclass(frozen=True)
+class Peer:
+    """How a peer is trained, with what settings, and what its model is called in the cache."""
+
+    train: Callable[[Path, Path], None]
+    settings: dict[str, str]
+    model: str
+
+
+PEERS = {
+    "udpipe": Peer(train_udpipe, UDPIPE_SETTINGS, "udpipe.model"),
+    "udpipe-text": Peer(train_udpipe_text, UDPIPE_TEXT_SETTINGS, "udpipe-text.model"),
+    "spacy": Peer(train_spacy, {"spacy.cfg": SPACY_CONFIG.read_text(encoding="utf-8")}, "spacy-model"),
+}
+
+
+def train_here(name: str, data: str, cache: str) -> dict[str, Any]:
+    """Train one peer in this process, write its model and record, and return the record."""
+    peer, folder = PEERS[name], Path(cache)
+    seconds = measure.cpu_seconds(lambda: peer.train(Path(data), folder / peer.model))
+    record = {
+        **measure.provenance(["ufal.udpipe", "spacy", "thinc"]),
+        "peer": name,
+        "settings": peer.settings,
+        "train_sha256": measure.sha256(Path(data) / TRAIN),
+        "cpu_seconds": seconds,
+        "peak_rss_mb": measure.peak_rss_mb(),
+    }
+    measure.write_json(folder / f"{name}.json", record)
+    return record
+
+
+def is_cached(name: str, *, data: Path, cache: Path) -> bool:
+    """Whether the cache holds this peer, made with the same settings from the same file."""
+    peer, path = PEERS[name], cache / f"{name}.json"
+    if not path.exists() or not (cache / peer.model).exists():
+        return False
+    record = json.loads(path.read_text(encoding="utf-8"))
+    same_data = record["train_sha256"] == measure.sha256(data / TRAIN)
+    return same_data and bool(record["settings"] == peer.settings)
+
+
+def train_cached(name: str, *, data: Path, cache: Path) -> None:
+    """Train one peer in a process of its own, unless the cache holds it."""
+    if is_cached(name, data=data, cache=cache):
+        measure.say(f"{name}: already in {cache}")
+        return
+    measure.say(f"{name}: training")
+    cache.mkdir(parents=True, exist_ok=True)
+    record = measure.in_child("benchmarks.peers:train_here", name=name, data=data, cache=cache)
+    measure.say(f"{name}: trained in {record['cpu_seconds'] / 60:.1f} CPU-minutes")

@@ -1,0 +1,288 @@
+"""Result files go in; docs/benchmarks.md comes out, so that the docs quote numbers from files and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+Record = Mapping[str, Any]
+
+INTERVAL = "± is the 95 % interval of the mean"
+SPEED = "words_per_cpu_second"
+GOALS = "goals"
+
+
+def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table: the first column flush left, the others right."""
+    ruled = [header, [":--", *["--:"] * (len(header) - 1)], *rows]
+    return "\n".join("| " + " | ".join(row) + " |" for row in ruled)
+
+
+def spread(summary: Record, decimals: int = 0) -> str:
+    """Return a mean with the half-width of its 95 % interval."""
+    mean = f"{summary['mean']:,.{decimals}f}"
+    return f"{mean} ± {summary['interval95']:,.{decimals}f}" if len(summary["raw"]) > 1 else mean
+
+
+def folded(title: str, *parts: str) -> str:
+    """Return a collapsible part of a page."""
+    return "\n\n".join([f'<details markdown="1">\n<summary>{title}</summary>', *parts, "</details>"])
+
+
+def origin(record: Record) -> str:
+    """Return the sentence that says when, at which commit and on which machine a result was measured."""
+    machine = record["machine"]
+    changed = " with local changes" if record["dirty"] else ""
+    versions = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
+    return (
+        f"Measured {record['date']} at commit `{record['commit'][:12]}`{changed} on {machine['cpu']}, "
+        f"{machine['cores']} cores, {machine['system']}; {versions}."
+    )
+
+
+def compare_table(record: Record) -> str:
+    """Return the table of systems, then the ratios of speeds."""
+    settings = record["settings"]
+    part = f", first {settings['limit']} sentences" if settings["limit"] else ""
+    about = (
+        f"`{settings['test']}`{part}: {settings['words']:,} words, gold tokens and tags, one thread, "
+        f"{settings['repeats']} interleaved rounds; {INTERVAL}. Memory to memory: from sentence objects to trees; "
+        "file to file: reading and writing CoNLL-U included. The ratios are from memory to memory."
+    )
+    header = (
+        "system", "sees", "UAS", "LAS", "LAS, official scorer", "single-root trees",
+        "words per CPU-s, memory to memory", "words per CPU-s, file to file", "peak memory (MB)", "model (MB)",
+        "training (CPU-min)",
+    )  # fmt: skip
+    table = markdown(header, [_system_row(system, settings["sentences"]) for system in record["systems"]])
+    lines = [
+        f"* {ratio['faster']} parses {spread(ratio['times'], 2)} times as fast as {ratio['than']}."
+        for ratio in record["ratios"]
+    ]
+    return "\n\n".join([about, table, "\n".join(lines)])
+
+
+def _system_row(system: Record, sentences: int) -> tuple[str, ...]:
+    scores, trained = system["scores"], system["training"]["cpu_seconds"]
+    return (
+        system["name"],
+        system["sees"],
+        f"{scores['UAS']:.2f}",
+        f"{scores['LAS']:.2f}",
+        f"{system['official_scores']['LAS']:.2f}",
+        f"{system['single_root_trees']:,} of {sentences:,}",
+        spread(system["parse"][SPEED]),
+        spread(system["file_to_file"][SPEED]),
+        f"{system['peak_rss_mb']:.0f}",
+        f"{system['model_mb']:.1f}",
+        "" if trained is None else f"{trained / 60:.1f}",
+    )
+
+
+TRAINING_COLUMNS = {
+    "CPU-min": "cpu_minutes",
+    "memory above the interpreter (MB)": "memory_mb",
+    "model (MB)": "model_mb",
+    "dev UAS": "dev_UAS",
+    "dev LAS": "dev_LAS",
+    "test UAS": "test_UAS",
+    "test LAS": "test_LAS",
+    "test LAS without subtypes": "test_LAS_without_subtypes",
+}
+
+
+def training_tables(records: Sequence[Record]) -> str:
+    """Return what training costs and what it reaches: the means of all parsers, then each seed."""
+    columns = TRAINING_COLUMNS.values()
+    means = [(trained_as(one["settings"]), *(spread(one["mean"][column], 2) for column in columns)) for one in records]
+    seeds = []
+    for record in records:
+        runs = record["runs"]
+        rows = [(str(run["settings"]["seed"]), *(f"{run[column]:.2f}" for column in columns)) for run in runs]
+        seeds += [f"{trained_as(record['settings'])}:", markdown(("seed", *TRAINING_COLUMNS), rows), origin(record)]
+    about = (
+        f"From the file `{records[0]['settings']['train']}` to the model file, one thread, each seed in a process of "
+        f"its own, the best epoch chosen on dev; {len(records[0]['runs'])} seeds, {INTERVAL}."
+    )
+    return "\n\n".join([about, markdown(("parser", *TRAINING_COLUMNS), means), folded("Each seed", *seeds)])
+
+
+def trained_as(settings: Record) -> str:
+    """Return the parser, its features and its learner; what early results do not name had its default."""
+    parser = settings.get("parser", "transition")
+    name = f"beam {settings['beam']}" if parser == "transition" else f"`{parser}`"
+    learning = [f"{option} {value}" for option, value in settings.get("learning", {}).items()]
+    features = f"features `{settings.get('features', 'default')}`"
+    return ", ".join([name, features, *learning, f"{settings['epochs']} epochs"])
+
+
+def startup_table(record: Record) -> str:
+    """Return the CPU seconds of each command."""
+    about = (
+        "`treetune parse` on ten sentences, file to file, from the start of the process to its end; the first parse "
+        "after installation compiles the kernels."
+    )
+    rows = [(name, spread(summary, 2)) for name, summary in record["cpu_seconds"].items()]
+    return "\n\n".join([about, markdown(("command", "CPU-s"), rows)])
+
+
+def reordering_table(record: Record) -> str:
+    """Return the speed of parsing, of parsing and reordering, and of the rules alone."""
+    about = "From memory to memory, one thread: sentence objects to trees, to word orders, and trees to word orders."
+    rows = [(name, spread(summary)) for name, summary in record[SPEED].items()]
+    rows.append(("parse and reorder / parse", f"{100 * record['share_of_parsing_speed']['mean']:.1f} %"))
+    return "\n\n".join([about, markdown(("", "words per CPU-s"), rows)])
+
+
+def overhead_table(record: Record) -> str:
+    """Return what the trainer costs beside a bare loop, and updates on an objective beside those on the treebank."""
+    trainer, updates = record["trainer_to_bare_loop"], record["objective_to_treebank"]
+    about = (
+        f"In memory: CPU time of training the transition parser (beam 8, MIRA) on {record['sentences']:,} sentences, "
+        f"interleaved, the median of {len(trainer['raw'])} rounds."
+    )
+    rows = [
+        ("an epoch of `treetune.train` / of a bare loop over the same sentences", f"{trainer['median']:.2f}"),
+        ("a word of an objective (root loss, k = 8) / a word of the treebank", f"{updates['median']:.2f}"),
+    ]
+    return "\n\n".join([about, markdown(("", "ratio"), rows)])
+
+
+def raw_text_table(record: Record) -> str:
+    """Return scores and speeds from raw text, then what the model takes."""
+    settings = record["settings"]
+    about = (
+        f"`{settings['test']}` from raw text: {settings['words']:,} words, F1 by the official scorer, one thread, "
+        f"{settings['repeats']} interleaved rounds; {INTERVAL}. Speed is from a string of raw text to CoNLL-U in "
+        "memory, with the model loaded: no files."
+    )
+    metrics = list(next(iter(record["systems"].values()))["test"])
+    rows = [
+        (name, *(f"{system['test'][metric]:.2f}" for metric in metrics), spread(system["conllu_words_per_cpu_second"]))
+        for name, system in record["systems"].items()
+    ]
+    stages = ", ".join(f"{name} {spread(summary)}" for name, summary in record["stages"].items())
+    load, command = (spread(record[f"{what}_cpu_seconds"], 2) for what in ("load", "command"))
+    lines = [
+        f"Words per CPU-second of the parts alone: {stages}.",
+        f"The model has {record['model']['mb']:.1f} MB and is ready after {load} CPU-s; a whole command on one "
+        f"sentence takes {command}.",
+    ]
+    if "times_as_fast" in record:
+        lines.insert(0, f"treetune is {spread(record['times_as_fast'], 2)} times as fast as UDPipe.")
+    return "\n\n".join([about, markdown(("system", *metrics, "words per CPU-s, text to CoNLL-U"), rows), *lines])
+
+
+def versions_table(record: Record) -> str:
+    """Return the speed of each parser at an earlier commit and now."""
+    settings = record["settings"]
+    about = (
+        f"`{settings['test']}`, one thread: commit `{settings['old'][:12]}` and the one below with the same model and "
+        f"the same trees, from memory to memory, {settings['repeats']} rounds in turn. No other parser took part."
+    )
+    header = ("system", "words per CPU-s, before", "words per CPU-s, now", "times as fast")
+    rows = [
+        (parser["name"], spread(parser["old"]), spread(parser["new"]), spread(parser["times"], 2))
+        for parser in record["parsers"]
+    ]
+    return "\n\n".join([about, markdown(header, rows)])
+
+
+TAGGING_COLUMNS = {
+    "dev UPOS": "dev_UPOS",
+    "dev XPOS": "dev_XPOS",
+    "UPOS": "test_UPOS",
+    "XPOS": "test_XPOS",
+    "FEATS": "test_FEATS",
+    "all columns": "test_accuracy",
+    "known words": "test_known",
+    "unknown words": "test_unknown",
+    "model (MB)": "model_mb",
+    "training (CPU-min)": "cpu_minutes",
+}
+
+
+def tagging_table(record: Record) -> str:
+    """Return what taggers reach and cost, one row a model; a system that was only timed has a speed alone."""
+    rows = []
+    for name, speed in record[SPEED].items():
+        means = record["mean"].get(name, {})
+        cells = [spread(means[column], 2) if column in means else "" for column in TAGGING_COLUMNS.values()]
+        rows.append((name, *cells, spread(speed)))
+    seeds = max(len(runs) for runs in record["runs"].values())
+    about = (
+        f"Trained on `{record['train']}`, gold tokens, {record['epochs']} epochs, the best chosen on dev; scores on "
+        f"test unless dev is named; {seeds} seeds, one thread; {INTERVAL}. Speed is from memory to memory: from "
+        "sentences without tags to sentences with tags."
+    )
+    return "\n\n".join([about, markdown(("tagger", *TAGGING_COLUMNS, "words per CPU-s"), rows)])
+
+
+# What a goal can be about, with the decimals that are shown.
+MEASURES = {"test_UAS": 2, "test_LAS": 2, SPEED: 0, "cpu_minutes": 1}
+
+
+def goals_table(record: Record, results: Sequence[Record]) -> str:
+    """Return the goals of a family of parsers beside what `results` say and what peers reached earlier."""
+    header = ("", "goal", "measured", "reached", "peers, measured earlier")
+    return "\n\n".join([record["about"], markdown(header, [_goal_row(goal, results) for goal in record["goals"]])])
+
+
+def _goal_row(goal: Record, results: Sequence[Record]) -> tuple[str, ...]:
+    peers = "; ".join(f"{name}: {figure:,}" for name, figure in goal["peers"].items())
+    bound = " ".join(f"{sign} {goal[name]:,}" for name, sign in (("at_least", "≥"), ("at_most", "≤")) if name in goal)
+    found = measured(goal["parser"], goal["measure"], results)
+    if found is None:
+        return goal["what"], bound, "", "", peers
+    # A bound that a goal does not have is kept by any number.
+    mean = found["mean"]
+    kept = goal.get("at_least", mean) <= mean <= goal.get("at_most", mean)
+    verdict = ("yes" if kept else "no") if bound else ""
+    return goal["what"], bound, spread(found, MEASURES[goal["measure"]]), verdict, peers
+
+
+def measured(parser: str, measure: str, results: Sequence[Record]) -> Record | None:
+    """Return the first summary of a measure: the speed now or from a comparison, all else over seeds of a training."""
+    by_kind = {
+        kind: [one for one in results if one["benchmark"] == kind] for kind in ("versions", "compare", "training")
+    }
+    if measure != SPEED:
+        means = [one["mean"][measure] for one in by_kind["training"] if one["settings"].get("parser") == parser]
+        return means[0] if means else None
+    found = [(one["name"], one["new"]) for result in by_kind["versions"] for one in result["parsers"]]
+    found += [(one["name"], one["parse"][SPEED]) for result in by_kind["compare"] for one in result["systems"]]
+    return next((speed for name, speed in found if name == f"treetune {parser}"), None)
+
+
+TABLES: dict[str, tuple[str, Callable[[Record], str]]] = {
+    "raw_text": ("From raw text", raw_text_table),
+    "compare": ("Compared with UDPipe and spaCy", compare_table),
+    "versions": ("Before and now", versions_table),
+    "tagging": ("Taggers", tagging_table),
+    "startup": ("Start-up", startup_table),
+    "reordering": ("Word order", reordering_table),
+    "overhead": ("Training overhead", overhead_table),
+}
+ORDER = ("raw_text", "compare", "versions", GOALS, "training", "tagging", "startup", "reordering", "overhead")
+
+
+def section(record: Record, results: Sequence[Record]) -> str:
+    """Return one result as a section with its origin; goals, which are no measurements, beside all results."""
+    if record["benchmark"] == GOALS:
+        return "\n\n".join([f"## {record['title']}", goals_table(record, results)])
+    title, table = TABLES[record["benchmark"]]
+    return "\n\n".join([f"## {title}", table(record), origin(record)])
+
+
+def page(records: Sequence[Record]) -> str:
+    """Return all results as one page: goals after the comparisons, all parsers that were trained in one table."""
+    made = "<!-- Made by `python -m benchmarks report` from the files in benchmarks/results; do not edit. -->"
+    about = "How accurate, how fast and how large treetune's models are; all times are CPU time of one thread."
+    parts = [made, "# Benchmarks", about]
+    for kind in ORDER:
+        chosen = [record for record in records if record["benchmark"] == kind]
+        if kind == "training" and chosen:
+            parts.append("## Training\n\n" + training_tables(chosen))
+        else:
+            parts += [section(record, records) for record in chosen]
+    return "\n\n".join(parts) + "\n"

@@ -1,0 +1,1 @@
+"""Tables of the papers on open treebanks: one TOML file a table, one runner, one report generator."""
