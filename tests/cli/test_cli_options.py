@@ -55,12 +55,12 @@ def test_the_table_of_owners_is_that_of_the_parsers(parser: str) -> None:
         (
             "transition",
             ("--learner", "factored-mira"),
-            "the learner factored-mira is for graph parsers; transition parsers know perceptron and mira",
+            "the learner factored-mira is not for transition parsers, which have perceptron, mira",
         ),
         (
             "transition",
             ("--learner", "mirra"),
-            "unknown learner 'mirra'; known: factored-mira, mira, perceptron (did you mean 'mira'?)",
+            "unknown learner 'mirra'; known: crf, factored-mira, mira, perceptron (did you mean 'mira'?)",
         ),
         ("transition", ("--learner", "mira", "--clip", "0"), "clip must be more than 0, found 0.0"),
         ("transition", ("--learner", "mira", "--clip", "nan"), "--clip: expected a number, found nan"),

@@ -168,7 +168,7 @@ def test_options_reach_the_trainer_and_threads_the_parser() -> None:
         ({"folds": 2, "seed": -1}, "seed must be at least 0, found -1"),
         ({"folds": 2, "epochs": 0}, "epochs must be at least 1, found 0"),
         ({"folds": 2, "k": 0}, "k must be at least 1, found 0"),
-        ({"folds": 2, "learner": "miar"}, "unknown learner 'miar'; known: factored-mira, mira, perceptron "
+        ({"folds": 2, "learner": "miar"}, "unknown learner 'miar'; known: crf, factored-mira, mira, perceptron "
          "(did you mean 'mira'?)"),
     ],
 )  # fmt: skip
