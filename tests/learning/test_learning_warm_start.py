@@ -200,7 +200,11 @@ def test_a_step_without_bounds_goes_on_without() -> None:
             "the model was trained by the learner mira, whose weights are of another size than those of perceptron; "
             "go on with mira, or train anew",
         ),
-        ("graph", "mirra", "unknown learner 'mirra'; known: crf, factored-mira, mira, perceptron (did you mean 'mira'?)"),
+        (
+            "graph",
+            "mirra",
+            "unknown learner 'mirra'; known: crf, factored-mira, mira, perceptron (did you mean 'mira'?)",
+        ),
     ],
 )
 def test_another_learner_is_refused(kind: str, learner: str, problem: str) -> None:

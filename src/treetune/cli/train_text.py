@@ -23,7 +23,7 @@ from treetune.errors import ConfigError, unknown_name
 from treetune.evaluate.alignment import TextScores, evaluate_text
 from treetune.evaluate.metrics import percent
 from treetune.models.pipeline import Pipeline
-from treetune.models.quantize import compact
+from treetune.models.quantize import quantize
 from treetune.models.registry import TAGGERS
 from treetune.storage import check_target, save
 
@@ -97,7 +97,7 @@ def train_text(plan: TextPlan, *, quiet: bool, json: bool) -> None:
     except KeyboardInterrupt:
         raise Interrupted(f"{plan.model} was not written") from None
     if plan.compact:
-        pipeline = compact(pipeline)
+        pipeline = quantize(pipeline)
         notes["compact"] = True
     info: dict[str, Any] = {"training": notes}
     if dev and pipeline.tokenizer is not None:

@@ -55,9 +55,9 @@ def train_tokenizer(
         raise ConfigError(f"expected at least 1 epoch, found {epochs}")
     if not treebank:
         raise DataError("expected at least one sentence to learn from, found none")
-    from treetune.models.tokenizer.learner import SegmentLearner
+    from treetune.models.tokenizer.learner import TokenizerLearner
     from treetune.models.tokenizer.multiword import MultiwordTable
-    from treetune.models.tokenizer.tokenizer import SegmentWeights
+    from treetune.models.tokenizer.tokenizer import TokenizerWeights
 
     text = list(paragraphs(example.sentence for example in treebank))
     multiword = MultiwordTable.learn(
@@ -66,11 +66,11 @@ def train_tokenizer(
         for spans, parts in zip(paragraph.tokens, paragraph.words, strict=True)
         for (start, end), words in zip(spans, parts, strict=True)
     )
-    learner = SegmentLearner(text, tokenizer.token_templates, tokenizer.sentence_templates, seed=seed)
+    learner = TokenizerLearner(text, tokenizer.token_templates, tokenizer.sentence_templates, seed=seed)
     for epoch in range(1, epochs + 1):
         learner.learn()
         tokens, sentences = learner.freeze(prune=prune)
-        tokenizer.weights = SegmentWeights(tokens, sentences, learner.gold.runs, multiword)
+        tokenizer.weights = TokenizerWeights(tokens, sentences, learner.gold.runs, multiword)
         yield SegmentProgress(epoch, epochs, None if dev is None else score_tokenizer(tokenizer, dev))
 
 

@@ -19,7 +19,7 @@ from treetune.evaluate.scorers import Scorer
 from treetune.models.base import Candidate, Learner, Parser
 from treetune.models.feature_model import TreeParser
 from treetune.models.learning_options import LearningOptions
-from treetune.models.nested_state import part_from_state, state_of_parts
+from treetune.models.nested_state import parts_from_state, state_of_parts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -145,15 +145,13 @@ class Reranker:
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return (configuration, arrays) of both parsers, each array's name with its parser's before it."""
-        config, tensors = state_of_parts({"base": self.base, "second": self.second})
-        labels = config["base"]["config"].get("labels", [])
-        return {**config, "labels": labels, "weight": self.weight, "k": self.k}, tensors
+        config, tensors = state_of_parts({"second": self.second, "base": self.base})
+        return {**config, "weight": self.weight, "k": self.k}, tensors
 
     @classmethod
     def from_state(cls, config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Reranker:
         """Rebuild both parsers from `state()`."""
-        base, second = (part_from_state(name, config, tensors) for name in ("base", "second"))
-        return cls(base, second, weight=config["weight"], k=config["k"])
+        return cls(**parts_from_state(config, tensors), weight=config["weight"], k=config["k"])
 
 
 def rerank_scores(

@@ -15,7 +15,7 @@ from treetune.errors import DataError, ModelError
 from treetune.evaluate.scorers import Scorer
 from treetune.models.base import Candidate, Learner, OnlineDecoder, Parser
 from treetune.models.learning_options import LearningOptions
-from treetune.models.nested_state import part_from_state, state_of_parts
+from treetune.models.nested_state import parts_from_state, state_of_parts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -160,16 +160,12 @@ class StackedParser:
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return (configuration, arrays) of both parsers, each array's name with its parser's before it."""
-        config, tensors = state_of_parts({"base": self.base, "main": self.main})
-        # What all models tell of themselves, where it is looked for.
-        config["labels"] = config["main"]["config"].get("labels", [])
-        return config, tensors
+        return state_of_parts({"base": self.base, "main": self.main})
 
     @classmethod
     def from_state(cls, config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> StackedParser:
         """Rebuild both parsers from `state()`."""
-        base, main = (part_from_state(name, config, tensors) for name in ("base", "main"))
-        return cls(base, main)
+        return cls(**parts_from_state(config, tensors))
 
 
 class _MainLearner:

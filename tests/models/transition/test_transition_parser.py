@@ -338,7 +338,7 @@ def test_an_untrained_parser_says_so() -> None:
     assert not parser.is_trained
     assert sample_parser().is_trained
     sentence = sample()[0].sentence
-    message = "^this parser is not trained yet; run treetune.train on it or load a trained one$"
+    message = "^this parser is not trained yet; fit it to a treebank or load a trained one$"
     for ask in (
         lambda: parser.predict(sentence),
         lambda: parser.k_best(sentence, 2),

@@ -6,13 +6,14 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property
+from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treetune.corpus.sentence import ROOT, Sentence
-from treetune.corpus.tags import TAG_COLUMNS, Tagged, Tags, part_of, write_column
+from treetune.corpus.sentence import ROOT, Example, Sentence
+from treetune.corpus.tags import TAG_COLUMNS, Tagged, Tags, part_of, tagged, write_column
 from treetune.errors import ConfigError, DataError, ModelError
 from treetune.evaluate.entities import ENTITIES
 from treetune.evaluate.scorers import Scorer
@@ -214,6 +215,11 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
         super().set_trained(grammar, weights, trained_by=trained_by)
         for name in ("_names", "_parts"):
             self.__dict__.pop(name, None)
+
+    def _gold_examples(self, examples: Sequence[Any]) -> Sequence[Any]:
+        if isinstance(examples, str | PathLike) or not any(isinstance(item, Example | Sentence) for item in examples):
+            return examples
+        return tagged(examples, self.columns)
 
     @cached_property
     def _names(self) -> NDArray[np.object_]:

@@ -16,7 +16,7 @@ from treetune.features.templates import TemplateSet, load_templates
 from treetune.models.tokenizer import _kernels as kernels
 from treetune.models.tokenizer.assembly import Block, Segment
 from treetune.models.tokenizer.characters import encode_text
-from treetune.models.tokenizer.learner import find_chunks, make_tokens
+from treetune.models.tokenizer.chunks import find_chunks, make_tokens
 from treetune.models.tokenizer.multiword import MultiwordTable
 from treetune.models.tokenizer.templates import compile_templates, make_work
 from treetune.weights.flat import FlatFrozenWeights
@@ -26,7 +26,7 @@ _HELD_BACK = 2
 
 
 @dataclass(frozen=True)
-class SegmentWeights:
+class TokenizerWeights:
     """What a tokenizer has learned: weights of both decisions, runs of letters to look into, other multiword tokens."""
 
     tokens: FlatFrozenWeights
@@ -42,7 +42,7 @@ class Tokenizer:
 
     def __init__(self) -> None:
         self._use_templates(load_templates("tokens", "tokenizer"), load_templates("sentences", "tokenizer"))
-        self.weights: SegmentWeights | None = None
+        self.weights: TokenizerWeights | None = None
 
     def _use_templates(self, tokens: TemplateSet, sentences: TemplateSet) -> None:
         self._sets = (tokens, sentences)
@@ -95,7 +95,7 @@ class Tokenizer:
             except StopIteration:
                 return
 
-    def _block(self, weights: SegmentWeights, text: str, *, line_sentences: bool) -> Block:
+    def _block(self, weights: TokenizerWeights, text: str, *, line_sentences: bool) -> Block:
         encoded = encode_text(text)
         marks = np.zeros(len(text), np.uint8)
         tokens = make_tokens(len(text))
@@ -136,7 +136,7 @@ class Tokenizer:
             own = {key.removeprefix(f"{name}."): array for key, array in tensors.items() if key.startswith(f"{name}.")}
             return FlatFrozenWeights.from_tensors(config["scales"][name], own)
 
-        made.weights = SegmentWeights(
+        made.weights = TokenizerWeights(
             tokens=part("tokens"),
             sentences=part("sentences"),
             runs=kernels.Runs(tensors["split_runs"].astype(np.uint64, copy=False), config["dense"]),
