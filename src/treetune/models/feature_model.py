@@ -1,4 +1,4 @@
-"""What the families of models share: options, what was learned, one sentence as a batch of one, threads."""
+"""The base of parsers and taggers: options, weights, `fit`, single sentences as batches of one, threads."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ class TreeParser(FeatureModel[Config, Grammar, Weights, Tree]):
 def run_chunks(count: int, chunk: int, threads: int, make_worker: Callable[[], Callable[[int, int], None]]) -> None:
     """Hand the ranges of `count` sentences, `chunk` at a time, to workers, one a thread.
 
-    A worker has working memory of its own; it writes to places of its own too, so that the number of threads
+    A worker has working memory of its own; it writes to results of its own too, so that the number of threads
     changes nothing.
     """
     if threads < 1:

@@ -51,7 +51,7 @@ class LiveWeights:
 
     @classmethod
     def thaw(cls, frozen: FrozenWeights) -> LiveWeights:
-        """Return weights that go on from frozen ones, which count as the first of the steps to be averaged."""
+        """Return live weights that start from frozen ones, which count as the first step of the average."""
         live = cls(frozen.outputs)
         # A feature's first change is usually only noted; here every feature is known to be worth a row.
         live.averages.seen_once.fill(ALL_BITS)
@@ -117,7 +117,7 @@ class LiveWeights:
     def decay(self, factor: float) -> None:
         """Multiply all weights by a factor (weight decay): one update, at the current step of the average."""
         step = float(self.averages.counters[kernels.STEPS])
-        pool, dense = (int(self.averages.counters[place]) for place in (kernels.POOL_TOP, kernels.DENSE_TOP))
+        pool, dense = (int(self.averages.counters[index]) for index in (kernels.POOL_TOP, kernels.DENSE_TOP))
         for weights, sums in (
             (self.store.weights[:pool], self.averages.weights[:pool]),
             (self.store.dense[:dense], self.averages.dense[:dense]),
@@ -238,7 +238,7 @@ class FrozenWeights:
             return {"keys": keys[order], **rest}
         gaps = np.diff(keys[order], prepend=np.uint64(0))
         return {
-            **{f"gaps.{place}": (gaps >> np.uint64(8 * place)).astype(np.uint8) for place in range(_KEY_BYTES)},
+            **{f"gaps.{byte}": (gaps >> np.uint64(8 * byte)).astype(np.uint8) for byte in range(_KEY_BYTES)},
             **{name: _narrowed(values) for name, values in rest.items()},
         }
 
@@ -259,8 +259,8 @@ class FrozenWeights:
 
 def _keys(tensors: dict[str, NDArray[Any]]) -> NDArray[np.uint64]:
     gaps = np.zeros(len(tensors["gaps.0"]), np.uint64)
-    for place in range(_KEY_BYTES):
-        gaps |= tensors[f"gaps.{place}"].astype(np.uint64) << np.uint64(8 * place)
+    for byte in range(_KEY_BYTES):
+        gaps |= tensors[f"gaps.{byte}"].astype(np.uint64) << np.uint64(8 * byte)
     return np.cumsum(gaps, dtype=np.uint64)
 
 

@@ -309,7 +309,7 @@ def test_errors_by_text(tmp_path: Path) -> None:
         TransitionParser(features="rich")
     for text, problem in (
         ("S0.q", "unknown value in a feature template 'q'"),
-        ("S7.w", "unknown place in a"),
+        ("S7.w", "unknown address in a"),
     ):
         path = tmp_path / "mine.txt"
         path.write_text(f"[a]\nS0.w {text}\n", encoding="utf-8")

@@ -13,7 +13,7 @@ from treetune.models.learning_options import DEFAULT_SEED
 from treetune.models.tokenizer import _kernels as kernels
 from treetune.models.tokenizer.characters import KIND, Text, encode_text
 from treetune.models.tokenizer.chunks import find_chunks, make_tokens
-from treetune.models.tokenizer.templates import make_work
+from treetune.models.tokenizer.templates import make_workspace
 from treetune.weights.flat import FlatFrozenWeights, FlatLiveWeights
 
 LEARNING_RATE = 0.1
@@ -43,14 +43,14 @@ def gold_text(paragraphs: Sequence[Paragraph]) -> GoldText:
                 tokens += 1
                 marks[offset + end - 1] = kernels.TOKEN
                 if len(parts) > 1 and sum(map(len, parts)) == end - start:
-                    places = np.cumsum([len(part) for part in parts[:-1]])
-                    marks[offset + start + places - 1] = kernels.SPLIT
+                    indices = np.cumsum([len(part) for part in parts[:-1]])
+                    marks[offset + start + indices - 1] = kernels.SPLIT
             if spans:
                 marks[offset + spans[-1][1] - 1] = kernels.SENTENCE
         offset += len(paragraph.text) + len(PARAGRAPH_BREAK)
-    for place in np.flatnonzero(marks[:-1].astype(bool) & letters[:-1] & letters[1:]):
-        between_letters += int(marks[place] >= kernels.TOKEN)
-        first, last = int(place), int(place) + 1
+    for index in np.flatnonzero(marks[:-1].astype(bool) & letters[:-1] & letters[1:]):
+        between_letters += int(marks[index] >= kernels.TOKEN)
+        first, last = int(index), int(index) + 1
         while first > 0 and letters[first - 1]:
             first -= 1
         while last < len(letters) and letters[last]:
@@ -84,8 +84,8 @@ class TokenizerLearner:
         self.templates = (boundary_templates, gap_templates)
         self.weights = (FlatLiveWeights(), FlatLiveWeights())
         self._works = (
-            make_work(boundary_templates, kernels.BOUNDARY_ATOMS),
-            make_work(gap_templates, kernels.GAP_ATOMS),
+            make_workspace(boundary_templates, kernels.BOUNDARY_ATOMS),
+            make_workspace(gap_templates, kernels.GAP_ATOMS),
         )
         self._learning_rate = learning_rate
         self._done = 0

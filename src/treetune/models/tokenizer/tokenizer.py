@@ -18,10 +18,10 @@ from treetune.models.tokenizer.assembly import Block, Segment
 from treetune.models.tokenizer.characters import encode_text
 from treetune.models.tokenizer.chunks import find_chunks, make_tokens
 from treetune.models.tokenizer.multiword import MultiwordTable
-from treetune.models.tokenizer.templates import compile_templates, make_work
+from treetune.models.tokenizer.templates import compile_templates, make_workspace
 from treetune.weights.flat import FlatFrozenWeights
 
-# Sentences at the end of a text that was cut may look otherwise when it goes on.
+# Sentences at the end of a text that was cut may look otherwise when more text follows.
 _HELD_BACK = 2
 
 
@@ -55,7 +55,7 @@ class Tokenizer:
         return self.weights is not None
 
     def segment(self, text: str, *, line_sentences: bool = False) -> list[Segment]:
-        """Return the sentences of a text with their places in it.
+        """Return the sentences of a text with their offsets in it.
 
         With `line_sentences` each line is one sentence, whatever is in it.
         """
@@ -101,13 +101,13 @@ class Tokenizer:
         tokens = make_tokens(len(text))
         count = kernels.split_chunks(
             encoded, find_chunks(encoded), weights.runs, self.token_templates, weights.tokens.store,
-            make_work(self.token_templates, kernels.BOUNDARY_ATOMS), tokens, marks,
+            make_workspace(self.token_templates, kernels.BOUNDARY_ATOMS), tokens, marks,
         )  # fmt: skip
         kernels.describe_tokens(encoded, tokens, count)
         is_last = np.zeros(count, np.bool_)
         kernels.split_sentences(
             encoded, tokens, count, kernels.AT_LINES if line_sentences else kernels.LEARNED, self.sentence_templates,
-            weights.sentences.store, make_work(self.sentence_templates, kernels.GAP_ATOMS),
+            weights.sentences.store, make_workspace(self.sentence_templates, kernels.GAP_ATOMS),
             is_last,
         )  # fmt: skip
         return Block(text, tokens, is_last, marks, weights.multiword)

@@ -32,7 +32,7 @@ from treetune.weights.store import FrozenWeights
 class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
     """A labelled arc-eager parser; every output is a tree with exactly one root.
 
-    Train it with `treetune.train`, or get a trained one from `treetune.load`.
+    Train it with `fit` or `treetune.train`, or get a trained one from `treetune.load`.
     """
 
     kind: ClassVar[str] = FAMILY
@@ -50,12 +50,12 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
         return self.config.beam
 
     def with_beam(self, beam: int) -> Self:
-        """Return a parser with the same weights that searches with another beam."""
+        """Return a parser with the same weights and another beam."""
         return self.with_options(beam=beam)
 
     @property
     def is_stacked(self) -> bool:
-        """Whether the parser was trained with the trees of another one, and needs them."""
+        """Whether the parser was trained with base trees (stacking), and needs them."""
         return self.grammar.is_stacked
 
     @property
