@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,10 +48,6 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
     def beam(self) -> int:
         """The number of states kept at each step."""
         return self.config.beam
-
-    def with_beam(self, beam: int) -> Self:
-        """Return a parser with the same weights and another beam."""
-        return self.with_options(beam=beam)
 
     @property
     def is_stacked(self) -> bool:
