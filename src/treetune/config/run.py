@@ -18,7 +18,7 @@ from treetune.config.tables import to_json
 from treetune.errors import ModelError
 from treetune.evaluation.base import CorpusScores
 from treetune.models.pipeline import Pipeline
-from treetune.models.quantize import compact
+from treetune.models.quantize import quantize
 from treetune.models.registry import make_model, stored_class
 
 if TYPE_CHECKING:
@@ -364,7 +364,7 @@ class PipelineRun(TextRun):
             else:
                 yield Report(stages[report.stage], fold=report.fold, tokenizer=report.tokenizer)
         if table.quantize:
-            self.model = compact(self.model)
+            self.model = quantize(self.model)
 
     def _settings(self) -> dict[str, Any]:
         return dict(self.best["parser"].settings)
