@@ -78,10 +78,10 @@ class StubOnlineDecoder:
     def __len__(self) -> int:
         return len(self._sentences)
 
-    def k_best(self, place: int, k: int, *, constraint: Tree | None = None) -> list[Candidate[Tree]]:
-        return trained().k_best(self._sentences[place], k, constraint=constraint)
+    def k_best(self, index: int, k: int, *, constraint: Tree | None = None) -> list[Candidate[Tree]]:
+        return trained().k_best(self._sentences[index], k, constraint=constraint)
 
-    def move(self, place: int, better: Candidate[Tree], worse: Candidate[Tree], *, margin: float | None) -> bool:
+    def update(self, index: int, better: Candidate[Tree], worse: Candidate[Tree], *, margin: float | None) -> bool:
         return True
 
 

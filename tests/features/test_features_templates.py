@@ -9,7 +9,7 @@ from treetune.errors import ConfigError
 from treetune.features.encoding import COLUMNS, WORD_COLUMNS
 from treetune.features.templates import TemplateSet, check_clusters, known_sets, load_templates, parse_templates
 from treetune.models.transition import _kernels as kernels
-from treetune.models.transition.system import STATE_VALUES, compile_templates
+from treetune.models.transition.templates import STATE_VALUES, compile_templates
 
 ALL_INPUTS = (COLUMNS, (*WORD_COLUMNS, "t", "u"), (*WORD_COLUMNS, "f"), WORD_COLUMNS)
 

@@ -64,13 +64,13 @@ class LinearOnlineDecoder:
     def __len__(self) -> int:
         return len(self._sentences)
 
-    def k_best(self, place: int, k: int, *, constraint: Tree | None = None) -> list[Candidate[Tree]]:
-        word = self._sentences[place].forms[1]
+    def k_best(self, index: int, k: int, *, constraint: Tree | None = None) -> list[Candidate[Tree]]:
+        word = self._sentences[index].forms[1]
         self._learner.log.append(("parse", word))
         return ranked(self._learner.model.space[word], self._learner.weights, k, constraint)
 
-    def move(self, place: int, better: Candidate[Tree], worse: Candidate[Tree], *, margin: float | None) -> bool:
-        word = self._sentences[place].forms[1]
+    def update(self, index: int, better: Candidate[Tree], worse: Candidate[Tree], *, margin: float | None) -> bool:
+        word = self._sentences[index].forms[1]
         return self._learner.move(word, label_of(better.output), label_of(worse.output), margin)
 
 
@@ -101,8 +101,8 @@ class LinearLearner:
 
     def learn(self, order: NDArray[np.int64]) -> int:
         updated = 0
-        for place in order:
-            word, gold = self._treebank[place].sentence.forms[1], label_of(self._treebank[place].gold)
+        for index in order:
+            word, gold = self._treebank[index].sentence.forms[1], label_of(self._treebank[index].gold)
             self.log.append(("learn", word))
             self.step()
             (best,) = ranked(self.model.space[word], self.weights, 1)

@@ -45,7 +45,7 @@ class Scripted:
     def __len__(self) -> int:
         return 8
 
-    def k_best(self, place: int, k: int, *, constraint: Tree | None = None) -> list[Candidate[Tree]]:
+    def k_best(self, index: int, k: int, *, constraint: Tree | None = None) -> list[Candidate[Tree]]:
         if constraint is not None:
             self.constraints.append(constraint)
             if self.fitting is None:
@@ -54,8 +54,8 @@ class Scripted:
         self.asked.append(k)
         return self.candidates[: k - 1 if k in self.short else k]
 
-    def move(self, place: int, better: Candidate[Tree], worse: Candidate[Tree], *, margin: float | None) -> bool:
-        self.moved.append((place, label_of(better.output), label_of(worse.output), margin))
+    def update(self, index: int, better: Candidate[Tree], worse: Candidate[Tree], *, margin: float | None) -> bool:
+        self.moved.append((index, label_of(better.output), label_of(worse.output), margin))
         return self.moves
 
 
@@ -162,8 +162,8 @@ def test_a_longer_list_may_begin_with_another_output() -> None:
     class Wider(Scripted):
         """The wider beam finds a better first output, as cheap as the old one was dear."""
 
-        def k_best(self, place: int, k: int, *, constraint: Tree | None = None) -> list[Candidate[Tree]]:
-            found = super().k_best(place, k, constraint=constraint)
+        def k_best(self, index: int, k: int, *, constraint: Tree | None = None) -> list[Candidate[Tree]]:
+            found = super().k_best(index, k, constraint=constraint)
             return found if k == 2 else [Candidate(output("new"), 1.0), *found]
 
     online_decoder, loss = Wider("abcd"), Priced({"a": 0.75, "b": 1.0, "c": 0.5, "d": 1.0, "new": 0.25})

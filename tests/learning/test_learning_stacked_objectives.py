@@ -106,7 +106,7 @@ def test_gold_trees_need_base_trees_of_their_own() -> None:
     with pytest.raises(DataError) as caught:
         train(model, stacked(TREEBANK), objectives=[Objective(QUESTIONS, name="more trees")])
     assert str(caught.value) == (
-        "sentence 31 of the treebank has no base tree; attach jackknifed trees to all sentences first"
+        "sentence 31 of the treebank has no base tree; attach jackknifed trees to all of them first"
     )
 
 

@@ -160,7 +160,7 @@ def test_a_file_is_enough_to_go_on(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "learned_by"),
+    ("kind", "trained_by"),
     [
         ("transition", {"learner": "perceptron"}),
         ("transition mira", {"learner": "mira", "clip": 0.05, "k": 5}),
@@ -168,19 +168,19 @@ def test_a_file_is_enough_to_go_on(kind: str, tmp_path: Path) -> None:
         ("graph joint", {"learner": "perceptron"}),
     ],
 )
-def test_the_learner_of_the_weights_is_noted_and_goes_on(kind: str, learned_by: dict[str, Any], tmp_path: Path) -> None:
+def test_the_learner_of_the_weights_is_noted_and_goes_on(kind: str, trained_by: dict[str, Any], tmp_path: Path) -> None:
     treetune.save(trained(kind), tmp_path / "model")
-    assert treetune.storage.inspect(tmp_path / "model").config["learned_by"] == learned_by
+    assert treetune.storage.inspect(tmp_path / "model").config["trained_by"] == trained_by
     settings = treetune.load(tmp_path / "model").learner([], warm_start=True).settings()
-    assert settings["learner"] == learned_by["learner"]
-    assert settings.get("clip") == learned_by.get("clip")
+    assert settings["learner"] == trained_by["learner"]
+    assert settings.get("clip") == trained_by.get("clip")
 
 
 def test_a_step_without_bounds_goes_on_without() -> None:
     model = GraphParser()
     for _ in train(model, DECLARATIVES[:10], epochs=1, clip=float("inf")):
         pass
-    assert model.learned_by["clip"] is None
+    assert model.trained_by["clip"] is None
     learner = model.learner([], warm_start=True)
     assert learner.clip == float("inf")  # type: ignore[attr-defined]
     # Another step may be asked for.
@@ -222,17 +222,6 @@ def test_what_the_learner_of_the_weights_cannot_do_is_refused() -> None:
     problem = refusal(lambda: train(model, DECLARATIVES, warm_start=True, cost_augmented=True))
     assert problem == "factored-mira compares every arc with the gold one, so there is no search to augment"
     assert run(model, objectives=[Objective(QUESTIONS[:5], Root())], epochs=1).is_trained
-
-
-@pytest.mark.parametrize("kind", ["transition", "transition mira", "graph"])
-def test_old_files_do_not_name_their_learner(kind: str) -> None:
-    config, tensors = state_of(kind)
-    old = type(trained(kind)).from_state({key: value for key, value in config.items() if key != "learned_by"}, tensors)
-    for name in ("perceptron", "mira"):
-        assert old.learner([], warm_start=True, learner=name).settings()["learner"] == name
-    usual = "perceptron" if kind in ("greedy", "graph joint") else "mira"
-    assert old.learner([], warm_start=True).settings()["learner"] == usual
-    assert run(old, DECLARATIVES[:5], epochs=1).state()[0]["learned_by"]["learner"] == usual
 
 
 WORDS = Sentence.of(["the", "dog", "sees", "it"], upos=["DET", "NOUN", "VERB", "PRON"])

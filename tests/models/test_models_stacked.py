@@ -172,7 +172,7 @@ def test_a_treebank_without_base_trees_or_an_untrained_base_tree_is_refused() ->
     with pytest.raises(DataError) as caught:
         parser.learner([*stacked([KNOWN], [OTHER]), KNOWN])
     assert str(caught.value) == (
-        "sentence 2 of the treebank has no base tree; attach jackknifed trees to all sentences first"
+        "sentence 2 of the treebank has no base tree; attach jackknifed trees to all of them first"
     )
     with pytest.raises(ModelError) as caught_model:
         StackedParser(MemoryParser(), EchoParser()).learner(stacked([KNOWN], [OTHER]))

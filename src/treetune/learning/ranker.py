@@ -73,7 +73,7 @@ class Ranker(Generic[Output]):
         if not self._objective.margin_updates or not costlier:
             return kept
         nearest = max(costlier, key=lambda candidate: candidate.score + costs[candidate.output])
-        updated = self._online_decoder.move(index, candidates[0], nearest, margin=costs[nearest.output] - first)
+        updated = self._online_decoder.update(index, candidates[0], nearest, margin=costs[nearest.output] - first)
         return Step(Outcome.UPDATED, first, first) if updated else kept
 
     def _step_forced(self, index: int, sentence: Sentence, reference: Any) -> Step:
@@ -93,7 +93,7 @@ class Ranker(Generic[Output]):
 
     def _update(self, index: int, better: Candidate[Output], worse: Candidate[Output], low: float, high: float) -> Step:
         margin = high - low if self._objective.step == "mira" else None
-        changed = self._online_decoder.move(index, better, worse, margin=margin)
+        changed = self._online_decoder.update(index, better, worse, margin=margin)
         # A better output with the higher score is a search error, and no reason to update.
         return Step(Outcome.UPDATED, high, low) if changed else Step(Outcome.NO_BETTER, high, high)
 

@@ -31,38 +31,37 @@ class Candidate(Generic[Output]):
 
 
 class OnlineDecoder(Protocol[Output]):
-    """Sentences without gold, and what a learner makes of them with its weights as they are at the moment.
+    """Sentences without gold, decoded with the current weights of a learner.
 
-    Whoever knows what the outputs are worth says which is better; `move` learns from that.
+    Whoever knows the costs of the outputs says which is better; `update` learns from that.
     """
 
     def __len__(self) -> int:
         """Return the number of sentences."""
         ...
 
-    def k_best(self, place: int, k: int, *, constraint: Output | None = None) -> list[Candidate[Output]]:
-        """Return up to `k` distinct outputs of one sentence, best first, as `Model.k_best` does.
+    def k_best(self, index: int, k: int, *, constraint: Output | None = None) -> list[Candidate[Output]]:
+        """Return up to `k` distinct outputs of one sentence, best first, as `Predictor.k_best` does.
 
-        Raises DataError if no output has all that is known in `constraint`.
+        Raises DataError if no output has all that is known in `constraint` (forced decoding).
         """
         ...
 
-    def move(self, place: int, better: Candidate[Output], worse: Candidate[Output], *, margin: float | None) -> bool:
-        """Move the weights towards the better of two outputs, and tell whether they changed.
+    def update(self, index: int, better: Candidate[Output], worse: Candidate[Output], *, margin: float | None) -> bool:
+        """Update the weights towards the better of two outputs, and tell whether they changed.
 
-        The step is the smallest after which the better output leads by `margin`, at most the learner's largest;
-        without a margin a whole one, as of the perceptron, unless the better output leads already. The scores of both
-        must be those of the weights as they are.
+        With a `margin` this is a MIRA update: the smallest step after which the better output leads by it, at most the
+        learner's clip. Without, it is a perceptron update, unless the better output leads already. The scores of both
+        must be those of the current weights.
         """
         ...
 
 
 class Learner(Protocol[Output]):
-    """A model's weights while they move, with the gold examples they learn from.
+    """The live weights of a model in training, and its gold examples.
 
-    A trainer decides the order of examples; the learner makes the updates. `snapshot` returns the averaged
-    weights so far in a form that only the learner's own kind of model understands, and `install` puts such
-    weights into a model.
+    A trainer decides the order of examples; the learner makes the updates. `snapshot` returns the averaged weights so
+    far in a form that only the learner's own kind of model understands, and `install` puts such weights into a model.
     """
 
     def __len__(self) -> int:
@@ -78,7 +77,7 @@ class Learner(Protocol[Output]):
         ...
 
     def online_decoder(self, sentences: Sequence[Sentence]) -> OnlineDecoder[Output]:
-        """Return what the moving weights make of sentences without gold."""
+        """Return a decoder of sentences without gold, with the current weights."""
         ...
 
     def step(self) -> None:
@@ -90,15 +89,15 @@ class Learner(Protocol[Output]):
         ...
 
     def tensors(self) -> dict[str, NDArray[Any]]:
-        """Return all that `restore` needs to go on from here, as arrays; they are not copies."""
+        """Return all that `restore` needs to continue from here, as arrays; they are not copies."""
         ...
 
     def restore(self, tensors: dict[str, NDArray[Any]]) -> None:
-        """Go on from where `tensors` was taken by a learner with the same examples and options."""
+        """Continue from where `tensors` was taken by a learner with the same examples and options."""
         ...
 
     def settings(self) -> dict[str, Any]:
-        """Return how it learns, every default filled in, as JSON can hold it; what has no effect is left out."""
+        """Return its options, every default filled in, as JSON can hold them; those without effect are left out."""
         ...
 
     def snapshot(self) -> Any:

@@ -25,7 +25,7 @@ def encode_fixed(
     if len(fixed) != len(sentences):
         raise DataError(f"expected {len(sentences)} partial trees, one a sentence, found {len(fixed)}")
     ids = labels.ids()
-    only_root, never_root = labels.root_kinds()
+    only_root, never_root = labels.root_labels()
     heads: list[int] = []
     numbers: list[int] = []
     for place, (sentence, tree) in enumerate(zip(sentences, fixed, strict=True), start=1):

@@ -39,24 +39,24 @@ class FeatureModel(ABC, Generic[Config, Grammar, Weights, Output]):
         self.config: Config = with_values(config, options)
         self._grammar: Grammar | None = None
         self._weights: Weights | None = None
-        self._learned_by: Mapping[str, Any] = {}
+        self._trained_by: Mapping[str, Any] = {}
 
-    def fit(self, grammar: Grammar, weights: Weights, *, learned_by: Mapping[str, Any] | None = None) -> None:
-        """Take over what was learned; trainers call this.
+    def set_trained(self, grammar: Grammar, weights: Weights, *, trained_by: Mapping[str, Any] | None = None) -> None:
+        """Take over what was learned; learners call this.
 
-        `learned_by` names the learner and its largest step, to which the size of the weights belongs: whoever goes on
-        from them must go on in the same way.
+        `trained_by` are the learner and its step size, on which the scale of the weights depends: a warm start must
+        continue with the same ones.
         """
-        self._grammar, self._weights, self._learned_by = grammar, weights, learned_by or {}
+        self._grammar, self._weights, self._trained_by = grammar, weights, trained_by or {}
 
     def adopt(self, other: Self) -> None:
-        """Take over all that another model of the same kind has learned."""
-        self.fit(other.grammar, other.weights, learned_by=other.learned_by)
+        """Take over the weights of another model of the same kind, and all that belongs to them."""
+        self.set_trained(other.grammar, other.weights, trained_by=other.trained_by)
 
     @property
-    def learned_by(self) -> Mapping[str, Any]:
-        """The learner of the weights and its largest step; empty for models of versions that did not note it."""
-        return self._learned_by
+    def trained_by(self) -> Mapping[str, Any]:
+        """The learner of the weights and its step size."""
+        return self._trained_by
 
     @property
     def is_trained(self) -> bool:

@@ -104,7 +104,7 @@ class LabelTable:
             return np.zeros(columns.shape[1], np.int32)
         return np.ascontiguousarray(columns[encoder.columns.index(TAGS)])
 
-    def root_kinds(self) -> NDArray[np.bool_]:
+    def root_labels(self) -> NDArray[np.bool_]:
         """Return two rows over labels: those only the root's arc bears, and those it never bears."""
         at_root, at_word = np.array(self.at_root), np.array(self.at_word)
         return np.stack([at_root & ~at_word, ~at_root])

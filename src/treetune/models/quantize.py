@@ -32,5 +32,5 @@ def _with_compact_weights(model: Any, prune: float) -> Any:
     if weights is None or not hasattr(weights, "compact"):
         return model
     smaller = copy.copy(model)
-    smaller.fit(model.grammar, weights.compact(prune=prune), learned_by=model.learned_by)
+    smaller.set_trained(model.grammar, weights.compact(prune=prune), trained_by=model.trained_by)
     return smaller

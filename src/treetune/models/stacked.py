@@ -150,7 +150,7 @@ class StackedParser:
         for number, example in enumerate(treebank, start=1):
             if example.sentence.base_tree is None:
                 raise DataError(
-                    f"sentence {number} of the treebank has no base tree; attach jackknifed trees to all sentences first"
+                    f"sentence {number} of the treebank has no base tree; attach jackknifed trees to all of them first"
                 )
         return _MainLearner(self, self.main.learner(treebank, seed=seed, warm_start=warm_start, **options))
 

@@ -193,10 +193,10 @@ def _check_updates(model: Model[Any], treebank: Sequence[Any], k: int, options: 
             continue
         tried += 1
         worse, better = candidates[0], candidates[-1]
-        assert not decoder.move(index, worse, better, margin=(worse.score - better.score) / 2), (
+        assert not decoder.update(index, worse, better, margin=(worse.score - better.score) / 2), (
             f"{where}: an output that leads by the margin must not be updated"
         )
-        assert decoder.move(index, better, worse, margin=1.0), f"{where}: expected an update towards the better output"
+        assert decoder.update(index, better, worse, margin=1.0), f"{where}: expected an update towards the better output"
         after = {candidate.output: candidate.score for candidate in decoder.k_best(index, 4 * k)}
         if better.output in after and worse.output in after:
             lead = after[better.output] - after[worse.output]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from treetune.errors import ModelError
 from treetune.weights import _kernels as kernels
-from treetune.weights._kernels import Averages, Margins, Store
+from treetune.weights._kernels import Averages, Margins, Store, Update
 
 LARGEST_INT16 = 32767
 LARGEST_INT8 = 127
@@ -114,8 +114,8 @@ class LiveWeights:
         """Count `count` examples as seen."""
         self.averages.counters[kernels.STEPS] += count
 
-    def shrink(self, factor: float) -> None:
-        """Multiply all weights by a factor: one update, of the step at which weights stand."""
+    def decay(self, factor: float) -> None:
+        """Multiply all weights by a factor (weight decay): one update, at the current step of the average."""
         step = float(self.averages.counters[kernels.STEPS])
         pool, dense = (int(self.averages.counters[place]) for place in (kernels.POOL_TOP, kernels.DENSE_TOP))
         for weights, sums in (
@@ -270,6 +270,16 @@ def _narrowed(values: NDArray[Any]) -> NDArray[Any]:
     limits = np.iinfo(narrow)
     fits = limits.min <= values.min(initial=0) and values.max(initial=0) <= limits.max
     return values.astype(narrow) if fits else values
+
+
+def make_update(changes: int) -> Update:
+    """Return room for the pending changes of one update."""
+    return Update(
+        features=np.empty(changes, np.uint64),
+        outputs=np.empty(changes, np.uint16),
+        deltas=np.empty(changes, np.float32),
+        counters=np.zeros(2, np.int64),
+    )
 
 
 def _margin_slots(pairs: int) -> int:

@@ -48,10 +48,10 @@ def test_words_that_are_seen_once_are_hidden_in_every_other_pass() -> None:
         learner = make_learner(make_tagger(unknown_dropout=most), examples)
         numbers = np.arange(len(examples))
         first = learner.learn(numbers)
-        assert first == learner.tagger.learner(examples).learn(numbers)
+        assert first == learner.model.learner(examples).learn(numbers)
         learner.learn(numbers[:5])
         learner.learn(numbers[5:])
-        weights.append(learner.live.freeze().tensors())
+        weights.append(learner.rows.freeze().tensors())
     assert any(not np.array_equal(weights[0][name], weights[1][name]) for name in weights[0])
 
 
@@ -59,12 +59,12 @@ def test_a_store_that_must_grow_learns_the_same(monkeypatch: pytest.MonkeyPatch)
     examples = random_tagged(4, count=300, longest=12)
     tagger = make_tagger()
     whole, small = (make_learner(tagger, examples, learner="mira") for _ in range(2))
-    for array in (small.live.store.outputs, small.live.store.weights, small.live.averages.weights):
+    for array in (small.rows.store.outputs, small.rows.store.weights, small.rows.averages.weights):
         array.resize(2500, refcheck=False)
     for learner in (whole, small):
         learner.learn(np.arange(len(examples)))
-    ours, theirs = (learner.live.freeze().tensors() for learner in (whole, small))
-    assert len(small.live.store.outputs) > 2500
+    ours, theirs = (learner.rows.freeze().tensors() for learner in (whole, small))
+    assert len(small.rows.store.outputs) > 2500
     assert all(np.array_equal(ours[name], theirs[name]) for name in ours)
 
 
@@ -168,9 +168,9 @@ def test_the_best_epoch_is_chosen_by_accuracy_or_by_what_is_asked() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"learner": "factored-mira"}, r"unknown learner 'factored-mira'; known: crf, mira, perceptron"),
-        ({"update": "early"}, r"update 'early' is for transition parsers; a tagger learns from whole sentences"),
-        ({"cost_augmented": True}, r"cost-augmented search is for graph parsers; the model is a tagger"),
+        ({"learner": "factored-mira"}, r"the learner factored-mira is not for taggers, which have"),
+        ({"update": "early"}, r"update is an option of transition parsers, not of taggers"),
+        ({"cost_augmented": True}, r"cost_augmented is an option of graph parsers, not of taggers"),
         ({"k": 0}, r"k must be at least 1, found 0"),
     ],
 )

@@ -31,7 +31,8 @@ from treetune.features.encoding import INPUTS
 from treetune.learning.trainer import train
 from treetune.models.base import Candidate
 from treetune.models.labels import LabelTable
-from treetune.models.transition.parser import TransitionConfig, TransitionParser
+from treetune.models.transition.grammar import TransitionConfig
+from treetune.models.transition.parser import TransitionParser
 from treetune.sample import generate
 
 

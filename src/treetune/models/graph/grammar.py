@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.errors import ConfigError
 from treetune.features.clusters import Clusters
-from treetune.features.encoding import BASE_LABEL_COLUMN, INPUTS, Encoder
+from treetune.features.encoding import BASE_LABEL_COLUMN, INPUTS, Encoder, encode_base_heads
 from treetune.features.templates import TemplateSet, check_stacked, load_templates
 from treetune.models.graph import _arc_kernels as kernels
+from treetune.models.graph.search import NO_BASE_TREES, NOTHING_FIXED, Batch
 from treetune.models.graph.templates import (
     ARC,
     COARSE,
@@ -114,10 +115,21 @@ class GraphGrammar:
         """Which labels an arc may bear; see `LabelTable.masks`."""
         return self.labels.masks(self.encoder)
 
+    @cached_property
     def templates(self) -> kernels.Templates:
-        """Return the templates as the kernels read them."""
+        """The templates as the kernels read them."""
         coarse_tags = self.encoder.values.get(COARSE, [])
         return compile_templates(self.template_set, self.encoder.columns, coarse_tags)
+
+    def setup(self, weights: kernels.Weights, options: kernels.Options) -> kernels.SearchSetup:
+        """Return the setup of a search with these weights."""
+        return kernels.SearchSetup(self.templates, weights, options, self.masks)
+
+    def encode(self, sentences: Sequence[Sentence]) -> Batch:
+        """Return sentences as the kernels read them, without constraints."""
+        columns, offsets = self.encoder.encode(sentences)
+        base_heads = encode_base_heads(sentences) if self.is_stacked else NO_BASE_TREES
+        return Batch(columns, offsets, self.labels.tags(self.encoder, columns), base_heads, NOTHING_FIXED)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from treetune.models.options import check_memory_limit, check_values, option
 from treetune.models.sequence import _kernels as kernels
 from treetune.models.sequence.lexicon import Lexicon, TagTable, fixed_sets
 from treetune.models.sequence.templates import CLASS, TAG, TAG_ATOMS, columns_of, compile_templates, needed
+from treetune.weights._kernels import Store
 
 FAMILY = "sequence"
 # The column whose values the lexicon knows the tags of.
@@ -115,6 +116,12 @@ class TaggerGrammar:
             return kernels.Sentences(columns, offsets, token_sets), self.sets
         token_sets, more = fixed_sets(constraints, token_sets, self.lexicon, self.tags)
         return kernels.Sentences(columns, offsets, token_sets), self.lexicon.compiled(more)
+
+    def setup(self, store: Store, order: int, sets: kernels.Sets | None = None) -> kernels.SearchSetup:
+        """Return the setup of a search with these weights; `sets` are by default those of the lexicon."""
+        return kernels.SearchSetup(
+            self.templates, store, self.sets if sets is None else sets, len(self.tags), order == 2
+        )
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return what rebuilds the grammar: what JSON can hold, and arrays."""

@@ -21,9 +21,9 @@ from treetune.features.encoding import COLUMNS, normalise
 from treetune.features.templates import check_clusters
 from treetune.models.base import Candidate
 from treetune.models.feature_model import FeatureModel
-from treetune.models.sequence import _kernels as kernels
+from treetune.models.sequence._kernels import SearchResult, SearchSetup, Sets
 from treetune.models.sequence.grammar import WORD, TaggerConfig, TaggerGrammar, templates_of
-from treetune.models.sequence.search import Found, Task, count_states, make_space, run, run_chances
+from treetune.models.sequence.search import collect, run, run_marginals
 from treetune.models.sequence.templates import CLASS, compile_templates
 from treetune.weights.store import FrozenWeights
 
@@ -85,14 +85,14 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
         Tags of `constraints` that are not ``""`` stay, whatever the word was seen with; of joint ones a part can be
         given alone (``"NOUN "``). Raises DataError for a tag that the model does not know.
         """
-        found, offsets = self._search(sentences, constraints, k=1, exact=False, threads=threads)
-        values = self._names[found.tags[0]].tolist()
+        result, offsets = self._search(sentences, constraints, k=1, exact=False, threads=threads)
+        values = self._names[result.tags[0]].tolist()
         return [Tags(tuple(values[start:end])) for start, end in itertools.pairwise(offsets.tolist())]
 
     def annotate(self, sentences: Sequence[Sentence], *, threads: int = 1) -> list[Sentence]:
         """Return the sentences with the best tags in the tagger's columns."""
-        found, offsets = self._search(sentences, None, k=1, exact=False, threads=threads)
-        columns = [names[found.tags[0]].tolist() for names in self._parts]
+        result, offsets = self._search(sentences, None, k=1, exact=False, threads=threads)
+        columns = [names[result.tags[0]].tolist() for names in self._parts]
         plain = [number for number, name in enumerate(self.columns) if name in TAG_COLUMNS]
         others = [number for number, name in enumerate(self.columns) if name not in TAG_COLUMNS]
         annotated = []
@@ -115,10 +115,10 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
         """Return the k-best list of each sentence, exact and distinct; the same for any number of threads."""
         if k < 1:
             raise ConfigError(f"k must be at least 1, found {k}")
-        found, offsets = self._search(sentences, constraints, k=k, exact=True, threads=threads)
+        result, offsets = self._search(sentences, constraints, k=k, exact=True, threads=threads)
         return [
-            candidates(found, place, int(offsets[place]), int(offsets[place + 1]), self._names, self.weights.scale)
-            for place in range(len(sentences))
+            candidates(result, index, int(offsets[index]), int(offsets[index + 1]), self._names, self.weights.scale)
+            for index in range(len(sentences))
         ]
 
     def marginals(
@@ -126,10 +126,10 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
     ) -> list[NDArray[np.float64]]:
         """Return the probability of each tag (column) of each word (row; row 0 is the root's, and empty).
 
-        Outputs are as probable as the exponentials of their scores, divided by `temperature`, say. That is what the
-        learner "crf" learns; the scores of others mean nothing of the kind, but still say which words are sure.
+        The probability of an output is proportional to the exponential of its score divided by `temperature`: the
+        model of the learner "crf". With other learners it is a confidence that is not calibrated.
         """
-        found, _, offsets = self._chances(sentences, temperature=temperature, threads=threads)
+        found, _, offsets = self._marginals(sentences, temperature=temperature, threads=threads)
         return [found[start:end] for start, end in itertools.pairwise(offsets.tolist())]
 
     def confidences(
@@ -151,11 +151,11 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
     def log_likelihoods(self, examples: Sequence[Tagged], *, threads: int = 1) -> list[float]:
         """Return the logarithm of the probability of each sentence's gold tags; what the learner "crf" makes high."""
         sentences = [example.sentence for example in examples]
-        _, sums, _ = self._chances(sentences, temperature=1.0, threads=threads)
+        _, log_sums, _ = self._marginals(sentences, temperature=1.0, threads=threads)
         scores = [self.score(example.sentence, example.gold) for example in examples]
-        return [score - total for score, total in zip(scores, sums.tolist(), strict=True)]
+        return [score - log_sum for score, log_sum in zip(scores, log_sums.tolist(), strict=True)]
 
-    def _chances(
+    def _marginals(
         self, sentences: Sequence[Sentence], *, temperature: float, threads: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
         if not temperature > 0:
@@ -163,8 +163,8 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
         encoded, sets = self.grammar.encode(sentences)
         unit = 1.0 / (self.weights.scale * temperature)
         max_memory = self.config.max_memory
-        found, sums = run_chances(self._task(), sets, encoded, unit=unit, threads=threads, max_memory=max_memory)
-        return found, sums, encoded.offsets
+        tables, log_sums = run_marginals(self._setup(sets), encoded, unit=unit, threads=threads, max_memory=max_memory)
+        return tables, log_sums, encoded.offsets
 
     def features(
         self, sentence: Sentence, output: Tags | Candidate[Tags]
@@ -172,14 +172,14 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
         """Return the (feature, tag) pairs of an output, word by word; the sum of their weights is its score."""
         tags = output.output if isinstance(output, Candidate) else output
         encoded, sets = self.grammar.encode([sentence])
-        return collect(self._task(), sets, encoded, self._numbers(sentence, tags), self.grammar.tags.boundary)
+        return collect(self._setup(sets), encoded, self._numbers(sentence, tags))
 
     def score(self, sentence: Sentence, output: Tags | Candidate[Tags]) -> float:
         """Return the exact score of an output under the averaged weights."""
         tags = output.output if isinstance(output, Candidate) else output
         self._numbers(sentence, tags)
-        found, _ = self._search([sentence], [tags], k=1, exact=True, threads=1)
-        return float(found.scores[0, 0]) / self.weights.scale
+        result, _ = self._search([sentence], [tags], k=1, exact=True, threads=1)
+        return float(result.scores[0, 0]) / self.weights.scale
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return (configuration, arrays): all that `from_state` needs."""
@@ -187,7 +187,7 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
         options = asdict(self.config)
         config |= {
             "options": {name: list(value) if isinstance(value, tuple) else value for name, value in options.items()},
-            "learned_by": dict(self.learned_by),
+            "trained_by": dict(self.trained_by),
             "scale": self.weights.scale,
         }
         return config, {**tensors, **{f"weights.{name}": array for name, array in self.weights.tensors().items()}}
@@ -204,14 +204,14 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
         grammar = TaggerGrammar.from_state(config, tensors)
         own = {name.removeprefix("weights."): array for name, array in tensors.items() if name.startswith("weights.")}
         weights = FrozenWeights.from_tensors(len(grammar.tags), config["scale"], own)
-        tagger.fit(grammar, weights, learned_by=config.get("learned_by", {}))
+        tagger.set_trained(grammar, weights, trained_by=config["trained_by"])
         return tagger
 
-    def fit(
-        self, grammar: TaggerGrammar, weights: FrozenWeights, *, learned_by: Mapping[str, Any] | None = None
+    def set_trained(
+        self, grammar: TaggerGrammar, weights: FrozenWeights, *, trained_by: Mapping[str, Any] | None = None
     ) -> None:
-        """Take over what was learned; trainers call this."""
-        super().fit(grammar, weights, learned_by=learned_by)
+        """Take over what was learned; learners call this."""
+        super().set_trained(grammar, weights, trained_by=trained_by)
         for name in ("_names", "_parts"):
             self.__dict__.pop(name, None)
 
@@ -228,19 +228,17 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
             for number in range(len(self.columns))
         ]
 
-    def _task(self) -> Task:
-        grammar = self.grammar
-        return Task(grammar.templates, self.weights.store, len(grammar.tags), self.config.order == 2)
+    def _setup(self, sets: Sets) -> SearchSetup:
+        return self.grammar.setup(self.weights.store, self.config.order, sets)
 
     def _search(
         self, sentences: Sequence[Sentence], constraints: Sequence[Tags] | None, *, k: int, exact: bool, threads: int
-    ) -> tuple[Found, NDArray[np.int64]]:
+    ) -> tuple[SearchResult, NDArray[np.int64]]:
         check_constraints(sentences, constraints)
         encoded, sets = self.grammar.encode(sentences, constraints)
-        found = run(
-            self._task(), sets, encoded, k=k, exact=exact, threads=threads, max_memory=self.config.max_memory
-        )  # fmt: skip
-        return found, encoded.offsets
+        max_memory = self.config.max_memory
+        result = run(self._setup(sets), encoded, k=k, exact=exact, threads=threads, max_memory=max_memory)
+        return result, encoded.offsets
 
     def _numbers(self, sentence: Sentence, tags: Tags) -> NDArray[np.int32]:
         if len(tags) != len(sentence):
@@ -264,24 +262,10 @@ def check_constraints(sentences: Sequence[Sentence], constraints: Sequence[Tags]
 
 
 def candidates(
-    found: Found, place: int, start: int, end: int, names: NDArray[np.object_], scale: float
+    result: SearchResult, index: int, start: int, end: int, names: NDArray[np.object_], scale: float
 ) -> list[Candidate[Tags]]:
     """Return the k-best list of one sentence; scores are divided by `scale`."""
     return [
-        Candidate(Tags(tuple(names[found.tags[rank, start:end]])), float(found.scores[place, rank]) / scale)
-        for rank in range(int(found.counts[place]))
+        Candidate(Tags(tuple(names[result.tags[rank, start:end]])), float(result.scores[index, rank]) / scale)
+        for rank in range(int(result.counts[index]))
     ]
-
-
-def collect(
-    task: Task, sets: kernels.Sets, sentences: kernels.Sentences, tags: NDArray[np.int32], boundary: int
-) -> tuple[NDArray[np.uint64], NDArray[np.uint16]]:
-    """Return the (feature, tag) pairs of tags of the only sentence."""
-    states = count_states(sets, sentences, second_order=False)
-    space = make_space(task, sets, sentences, k=1, states=states)
-    size = (len(tags) - 1) * len(task.templates.seeds)
-    features, outputs = np.empty(size, np.uint64), np.empty(size, np.uint16)
-    kernels.collect_features(
-        space, task.templates, sentences.columns, 0, len(tags) - 1, tags, boundary, features, outputs
-    )
-    return features, outputs

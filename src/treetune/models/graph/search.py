@@ -1,9 +1,9 @@
-"""Run a graph parser over many sentences: working memory and its bounds, threads, trees out of arrays."""
+"""Search over many sentences: working memory and its bounds, threads, trees out of arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from treetune.errors import DataError
 from treetune.models.feature_model import run_chunks
 from treetune.models.graph import _arc_kernels as kernels
-from treetune.models.graph import _kernels as search
-from treetune.models.graph.eisner import make_projective_space, projective_bytes
-from treetune.models.graph.spanning import make_spanning_space, spanning_bytes
+from treetune.models.graph._arc_kernels import SearchResult, SearchSetup
+from treetune.models.graph.charts import make_charts, projective_bytes, spanning_bytes
 
 # Scores of triples remembered within a sentence, 4 bytes each.
 MEMO = 1 << 20
@@ -23,19 +22,8 @@ NOTHING_FIXED = np.empty((2, 0), np.int32)
 NO_BASE_TREES = np.empty(0, np.int32)
 
 
-@dataclass(frozen=True)
-class Task:
-    """Everything a search needs that is the same for all sentences."""
-
-    templates: kernels.Templates
-    weights: kernels.Weights
-    options: kernels.Options
-    masks: NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Sentences as numbers: columns and tags over all tokens, where each sentence starts, heads of base trees, what is fixed."""
+class Batch(NamedTuple):
+    """Encoded sentences: columns and tags over all tokens, offsets of sentences, heads of base trees, constraints."""
 
     columns: NDArray[np.int32]
     offsets: NDArray[np.int64]
@@ -48,22 +36,12 @@ class Batch:
         """The number of words of each sentence."""
         return np.diff(self.offsets) - 1
 
-    def one(self, place: int) -> Batch:
+    def one(self, index: int) -> Batch:
         """Return one sentence alone, nothing fixed."""
-        start, end = self.offsets[place], self.offsets[place + 1]
+        start, end = self.offsets[index], self.offsets[index + 1]
         columns = np.ascontiguousarray(self.columns[:, start:end])
         base_heads = self.base_heads[start:end] if len(self.base_heads) else self.base_heads
         return Batch(columns, np.array([0, end - start], np.int64), self.tags[start:end], base_heads, NOTHING_FIXED)
-
-
-@dataclass(frozen=True)
-class Found:
-    """The best trees of each sentence: rank by token, scores and numbers of trees by sentence."""
-
-    heads: NDArray[np.int32]
-    labels: NDArray[np.int32]
-    scores: NDArray[np.float64]
-    counts: NDArray[np.int64]
 
 
 def memo_cells(size: int) -> int:
@@ -86,19 +64,19 @@ def bytes_needed(longest: int, templates: int, options: kernels.Options, *, k: i
     return need
 
 
-def check_memory(lengths: NDArray[np.int64], task: Task, *, k: int, allowed: float, more: int = 0) -> None:
+def check_memory(lengths: NDArray[np.int64], setup: SearchSetup, *, k: int, allowed: float, more: int = 0) -> None:
     """Raise DataError, naming the sentence, if the longest needs more than `allowed` GB; `more` bytes come on top."""
     if not len(lengths):
         return
-    place = int(np.argmax(lengths))
-    longest = int(lengths[place])
-    need = bytes_needed(longest, len(task.templates.starts), task.options, k=k) + more
+    index = int(np.argmax(lengths))
+    longest = int(lengths[index])
+    need = bytes_needed(longest, len(setup.templates.starts), setup.options, k=k) + more
     if need <= allowed * 1e9:
         return
-    order = "second" if task.options.second_order else "first"
+    order = "second" if setup.options.second_order else "first"
     lists = f" with lists of {k:,} trees" if k > 1 else ""
     raise DataError(
-        f"sentence {place + 1}: it has {longest:,} words, for which a {order}-order graph parser{lists} "
+        f"sentence {index + 1}: it has {longest:,} words, for which a {order}-order graph parser{lists} "
         f"needs {need / 1e9:,.1f} GB of working memory, and {allowed:g} GB are allowed; allow more with max_memory "
         "(--max-memory), split the sentence, or use a transition parser"
     )
@@ -112,19 +90,19 @@ def pairs_of_arc(templates: kernels.Templates, longest: int) -> int:
     return int(templates.bounds[1]) + siblings + between * longest
 
 
-def make_space(task: Task, longest: int, *, k: int) -> kernels.Space:
+def make_workspace(setup: SearchSetup, longest: int, *, k: int) -> kernels.Workspace:
     """Return working memory for the scores of sentences of up to `longest` words."""
-    size, total = longest + 2, len(task.templates.starts) - 1
-    labels = task.masks.shape[2]
-    pairs = pairs_of_arc(task.templates, longest)
-    return kernels.Space(
+    size, total = longest + 2, len(setup.templates.starts) - 1
+    labels = setup.masks.shape[2]
+    pairs = pairs_of_arc(setup.templates, longest)
+    return kernels.Workspace(
         parts=np.empty((len(kernels.PLACES), size, total), np.uint64),
         marks=np.empty((2, size), np.int32),
         features=np.empty(total, np.uint64),
         places=np.empty(total, np.int64),
         words=np.empty(2 * size * kernels.KINDS),
         scores=np.empty((longest + 1) ** 2),
-        siblings=np.empty((longest + 1) ** 3 if task.options.second_order else 0),
+        siblings=np.empty((longest + 1) ** 3 if setup.options.second_order else 0),
         best_labels=np.empty((longest + 1) ** 2, np.int32),
         label_gaps=np.zeros(size),
         sums=np.empty(labels, np.float32),
@@ -152,40 +130,22 @@ def make_space(task: Task, longest: int, *, k: int) -> kernels.Space:
     )
 
 
-Work = tuple[
-    search.Chart | None,
-    kernels.ProjectiveLists | None,
-    search.Contraction | None,
-    kernels.SpanningLists | None,
-    search.Contraction | None,
-]
+class Room(NamedTuple):
+    """Working memory of one thread."""
+
+    work: kernels.Workspace
+    charts: kernels.Charts
 
 
-def make_work(task: Task, longest: int, *, k: int) -> Work:
-    """Return working memory for the search that the options ask for; None for what it does not need."""
-    options = task.options
-    chart = lists = contraction = partition = climb = None
-    if options.second_order or not options.crossing:
-        projective = make_projective_space(longest, k=k)
-        if k == 1:
-            chart = projective.chart
-        else:
-            lists = kernels.ProjectiveLists(projective.chart, projective.lists)
-    if options.crossing:
-        spanning = make_spanning_space(longest, k=k)
-        if options.second_order:
-            climb = spanning.contraction
-        elif k == 1:
-            contraction = spanning.contraction
-        else:
-            partition = kernels.SpanningLists(spanning.contraction, spanning.partition)
-    return chart, lists, contraction, partition, climb
+def make_room(setup: SearchSetup, longest: int, *, k: int) -> Room:
+    """Return working memory for k-best lists of sentences of up to `longest` words."""
+    return Room(make_workspace(setup, longest, k=k), make_charts(setup.options, longest, k=k))
 
 
-def run(task: Task, batch: Batch, *, k: int = 1, threads: int = 1) -> Found:
-    """Search all sentences."""
+def run(setup: SearchSetup, batch: Batch, *, k: int = 1, threads: int = 1, room: Room | None = None) -> SearchResult:
+    """Search all sentences; working memory that is given is for one thread."""
     count, tokens = len(batch.offsets) - 1, int(batch.offsets[-1])
-    found = Found(
+    result = SearchResult(
         heads=np.full((k, tokens), -1, np.int32),
         labels=np.full((k, tokens), kernels.NO_LABEL, np.int32),
         scores=np.zeros((count, k)),
@@ -194,42 +154,32 @@ def run(task: Task, batch: Batch, *, k: int = 1, threads: int = 1) -> Found:
     longest = max(1, int(batch.lengths.max(initial=0)))
 
     def make_worker() -> Callable[[int, int], None]:
-        space, searching = make_space(task, longest, k=k), make_work(task, longest, k=k)
-
-        def work(first: int, last: int) -> None:
-            kernels.parse_range(
-                task.templates, task.weights, task.options, batch.columns, batch.offsets, batch.base_heads, task.masks,
-                batch.tags, batch.fixed, first, last, k, space, *searching, found.heads, found.labels,
-                found.scores, found.counts,
-            )  # fmt: skip
-
-        return work
+        work, charts = make_room(setup, longest, k=k) if room is None else room
+        return lambda first, last: kernels.parse_range(setup, batch, work, charts, first, last, k, result)
 
     run_chunks(count, CHUNK, threads, make_worker)
-    return found
+    return result
 
 
 def collect(
-    task: Task, batch: Batch, heads: NDArray[np.int32], labels: NDArray[np.int32]
+    setup: SearchSetup,
+    batch: Batch,
+    heads: NDArray[np.int32],
+    labels: NDArray[np.int32],
+    work: kernels.Workspace | None = None,
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint16]]:
-    """Return the (feature, output) pairs of a tree of the first sentence of a batch."""
+    """Return the (feature, output) pairs of a tree of the only sentence of a batch."""
     n = len(heads) - 1
-    room = n * pairs_of_arc(task.templates, n)
+    room = n * pairs_of_arc(setup.templates, n)
     features, outputs = np.empty(room, np.uint64), np.empty(room, np.uint16)
-    count = kernels.collect_tree(
-        task.templates, task.options, batch.columns, batch.base_heads, n, heads, labels, make_space(task, n, k=1),
-        features, outputs,
-    )  # fmt: skip
+    work = make_workspace(setup, n, k=1) if work is None else work
+    count = kernels.collect_tree(setup, batch, n, heads, labels, work, features, outputs)
     return features[:count], outputs[:count]
 
 
-def label_scores(task: Task, batch: Batch, heads: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Return the scores of all labels of the words of the first sentence under these heads (joint labels)."""
+def label_scores(setup: SearchSetup, batch: Batch, heads: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Return the scores of all labels of the words of the only sentence under these heads (joint labels)."""
     n = len(heads) - 1
-    scores = np.empty((n, task.masks.shape[2]))
-    words = np.arange(1, n + 1, dtype=np.int32)
-    kernels.score_labels_of(
-        task.templates, task.weights, batch.columns, batch.base_heads, n, task.masks, batch.tags, heads[1:].copy(), words,
-        make_space(task, n, k=1), scores,
-    )  # fmt: skip
+    scores = np.empty((n, setup.masks.shape[2]))
+    kernels.score_labels_of(setup, batch, n, heads, make_workspace(setup, n, k=1), scores)
     return scores

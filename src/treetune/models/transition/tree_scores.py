@@ -1,4 +1,4 @@
-"""Trees that something else made to the scores that a transition parser gives them, many at a time."""
+"""Scores that a transition parser gives to trees of other parsers, many at a time."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from treetune.corpus.sentence import Tree
 from treetune.models.feature_model import run_chunks
 from treetune.models.transition import _kernels as kernels
-from treetune.models.transition.search import CHUNK, Known, Mirror, Task, make_space
+from treetune.models.transition._kernels import Arcs, SearchSetup
+from treetune.models.transition.search import CHUNK, Mirror, make_workspace
 
 
-def encode_lists(lists: Sequence[Sequence[Tree]], offsets: NDArray[np.int64], ids: Mapping[str, int]) -> Known:
+def encode_lists(lists: Sequence[Sequence[Tree]], offsets: NDArray[np.int64], ids: Mapping[str, int]) -> Arcs:
     """Return heads and labels of the trees of all sentences, ranks by tokens; labels without a number are NO_LABEL."""
     ranks = max(map(len, lists), default=0)
     heads = np.full((ranks, int(offsets[-1])), -1, np.int32)
@@ -23,19 +24,19 @@ def encode_lists(lists: Sequence[Sequence[Tree]], offsets: NDArray[np.int64], id
             end = start + len(tree) + 1
             heads[rank, start:end] = tree.heads
             labels[rank, start:end] = [ids.get(label, kernels.NO_LABEL) for label in tree.labels]
-    return heads, labels
+    return Arcs(heads, labels)
 
 
 def score_lists(
-    task: Task, sentences: kernels.Sentences, trees: Known, *, threads: int, backward: bool
+    setup: SearchSetup, sentences: kernels.Sentences, trees: Arcs, *, threads: int, backward: bool
 ) -> NDArray[np.float64]:
     """Return the score of each tree, sentences by ranks, by its canonical transitions; NaN for trees without any.
 
     The trees are in the order of writing, the sentences in that of reading, which is the other one if `backward`.
     """
-    heads, labels = Mirror.of(sentences.offsets).known(trees) if backward else trees
+    heads, labels = Mirror.of(sentences.offsets).arcs(trees) if backward else trees
     ranks, tokens = heads.shape
-    count, n_labels = len(sentences.offsets) - 1, len(task.labels.at_root)
+    count, n_labels = len(sentences.offsets) - 1, len(setup.labels.at_root)
     actions = np.empty((ranks, 2 * tokens), np.int32)
     derived = np.zeros((count, ranks), np.bool_)
     kernels.derive_trees(heads, labels, sentences.offsets, n_labels, actions, derived)
@@ -43,14 +44,8 @@ def score_lists(
     longest = int(np.diff(sentences.offsets).max(initial=1)) - 1
 
     def make_worker() -> Callable[[int, int], None]:
-        space = make_space(task, longest)
-
-        def work(first: int, last: int) -> None:
-            kernels.score_range(
-                space, task.templates, task.store, sentences, n_labels, actions, derived, first, last, scores
-            )
-
-        return work
+        work = make_workspace(setup, longest)
+        return lambda first, last: kernels.score_range(work, setup, sentences, actions, derived, first, last, scores)
 
     run_chunks(count, CHUNK, threads, make_worker)
     return scores

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treetune.models.online_update import Difference, Pairs, step_size
+from treetune.models.online import Difference, Pairs, step_size
 
 Cells = list[tuple[int, int]]
 cells = st.lists(st.tuples(st.integers(2**64 - 4, 2**64 - 1) | st.integers(0, 3), st.integers(0, 3)), max_size=20)

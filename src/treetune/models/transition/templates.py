@@ -1,4 +1,4 @@
-"""The arc-eager system as tables: labels and their transitions, and templates compiled for the kernels."""
+"""Feature templates and label tables of the arc-eager system, compiled for the kernels."""
 
 from __future__ import annotations
 
