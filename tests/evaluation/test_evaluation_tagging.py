@@ -50,7 +50,7 @@ def test_a_score_carries_its_signature() -> None:
         ConfigError, match=r"^unknown metric 'LAS'; known: UPOS, XPOS, accuracy, known, sentences, unkn"
     ):
         scores["LAS"]
-    with pytest.raises(ConfigError, match=r"^unknown share of right words 'UPOS'; known: accuracy"):
+    with pytest.raises(ConfigError, match=r"^UPOS is not a share of right units; those are: accuracy$"):
         scores.right("UPOS")
 
 

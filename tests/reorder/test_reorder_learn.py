@@ -14,10 +14,10 @@ from treetune.corpus.orders import Ordered, WordOrder
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.errors import ConfigError, DataError
 from treetune.reorder import Reorderer, RuleSet, load_rules
-from treetune.reorder.grouping import group
 from treetune.reorder.learn import LearnOptions, learn_rules
-from treetune.reorder.pairs import families
+from treetune.reorder.ordered_groups import group
 from treetune.reorder.precedence import SELF
+from treetune.reorder.sibling_pairs import families
 from treetune.sample import generate
 
 # Generated orders have no noise: what was seen a few times can be believed.

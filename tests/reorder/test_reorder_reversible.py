@@ -16,7 +16,7 @@ from treetune.corpus.sentence import Sentence, Tree
 from treetune.errors import DataError
 from treetune.reorder import Reorderer, load_rules
 from treetune.reorder.drawing import MOVES, STAYS, draw_order
-from treetune.reorder.reversible import SOURCE, keep_order, kept_order, restore_order
+from treetune.reorder.reversible import SOURCE, reorder_sentence, restore_order, source_ids
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -31,9 +31,9 @@ def orderings(draw: st.DrawFn) -> tuple[Sentence, Tree, list[int]]:
 @given(orderings())
 def test_a_kept_order_is_undone_to_the_byte(drawn: tuple[Sentence, Tree, list[int]]) -> None:
     sentence, tree, order = drawn
-    kept = keep_order(sentence, tree, order)
+    kept = reorder_sentence(sentence, tree, order)
     assert kept[0].forms[1:] == tuple(sentence.forms[word] for word in order)
-    assert kept_order(kept[0]) == tuple(order)
+    assert source_ids(kept[0]) == tuple(order)
     assert format_conllu(*restore_order(*kept)) == format_conllu(sentence, tree)
 
 
@@ -43,7 +43,7 @@ def test_the_old_text_and_tokens_are_kept_in_comments() -> None:
         comments=("# sent_id = s1", "# text = don't go"),
         multiword=((1, "1-2\tdon't" + "\t_" * 8),),
     )
-    kept = keep_order(sentence, Tree.of([3, 3, 0], ["aux", "advmod", "root"]), [3, 2, 1])[0]
+    kept = reorder_sentence(sentence, Tree.of([3, 3, 0], ["aux", "advmod", "root"]), [3, 2, 1])[0]
     assert kept.comments[:2] == ("# sent_id = s1", "# source_text = don't go")
     assert kept.multiword == ()
     assert kept.misc[1:] == (f"{SOURCE}=3", f"{SOURCE}=2", f"{SOURCE}=1")
@@ -66,8 +66,8 @@ def test_a_sentence_that_was_not_reordered_cannot_be_undone(misc: list[str], mes
 
 
 def test_a_sentence_can_be_reordered_twice() -> None:
-    once = keep_order(*JOHN, (2, 1, 3, 4, 6, 5))
-    twice = keep_order(*once, (6, 5, 4, 3, 2, 1))
+    once = reorder_sentence(*JOHN, (2, 1, 3, 4, 6, 5))
+    twice = reorder_sentence(*once, (6, 5, 4, 3, 2, 1))
     assert restore_order(*twice) == once
     assert restore_order(*restore_order(*twice)) == JOHN
 

@@ -25,7 +25,7 @@ from treetune.evaluation.ordering import (
 from treetune.evaluation.report import format_table
 from treetune.reorder import Reorderer, format_rules, load_rules, rule_sets
 from treetune.reorder.learn import LearnOptions, learn_rules
-from treetune.reorder.reversible import kept_order, restore_order
+from treetune.reorder.reversible import restore_order, source_ids
 
 OrdersHelp = "Sentences with word orders: JSON lines (.jsonl), or CoNLL-U with # order = … ."
 
@@ -168,7 +168,7 @@ def _predicted(path: str, gold: Sequence[Ordered]) -> Iterator[Sequence[int]]:
         pairs = ((item.sentence.forms[1:], item.order.words) for item in read_orders(path, beside=False))
     else:
         pairs = (
-            (restore_order(example.sentence, example.gold)[0].forms[1:], kept_order(example.sentence))
+            (restore_order(example.sentence, example.gold)[0].forms[1:], source_ids(example.sentence))
             for example in read_conllu(path, partial=True)
         )
     for number, (words, order) in enumerate(pairs, start=1):

@@ -91,7 +91,9 @@ def parse(
         find_format(file_format, names("formatter"))
     if base is not None:
         if lenient:
-            raise ConfigError("--lenient skips sentences, and the trees of --base would no longer fit; leave one out")
+            raise ConfigError(
+                "--lenient skips sentences, and the base trees of --base would no longer fit; leave one out"
+            )
         if base == source == STANDARD_STREAM:
             raise ConfigError("only one of IN and --base can be read from stdin")
     if text is not None and read not in (None, "text", "lines"):

@@ -33,7 +33,7 @@ from treetune.errors import ConfigError, DataError
 from treetune.models.pipeline import Pipeline
 from treetune.reorder import Reorderer, load_rules
 from treetune.reorder.drawing import draw_order
-from treetune.reorder.reversible import keep_order, restore_order
+from treetune.reorder.reversible import reorder_sentence, restore_order
 
 Formatter = Callable[[Sentence, Tree, Sequence[int]], str]
 
@@ -43,7 +43,7 @@ def _as_tokens(sentence: Sentence, tree: Tree, order: Sequence[int]) -> str:
 
 
 def _as_conllu(sentence: Sentence, tree: Tree, order: Sequence[int]) -> str:
-    return format_conllu(*keep_order(sentence, tree, order))
+    return format_conllu(*reorder_sentence(sentence, tree, order))
 
 
 def _as_orders(sentence: Sentence, tree: Tree, order: Sequence[int]) -> str:

@@ -160,7 +160,7 @@ class ParsedSentence:
     def _repr_html_(self) -> str:
         from treetune.corpus.tree_svg import tree_svg
 
-        return tree_svg(self.sentence, self.tree)
+        return f'<div style="overflow-x: auto">{tree_svg(self.sentence, self.tree)}</div>'
 
     def __len__(self) -> int:
         """Return the number of words."""
@@ -234,7 +234,7 @@ class Document:
         return {"text": self.text, "sentences": [sentence.to_dict() for sentence in self.sentences]}
 
     def _repr_html_(self) -> str:
-        drawn = [f"<div>{sentence._repr_html_()}</div>" for sentence in self.sentences[:_DRAWN_SENTENCES]]
+        drawn = [sentence._repr_html_() for sentence in self.sentences[:_DRAWN_SENTENCES]]
         if (more := len(self) - len(drawn)) > 0:
             drawn.append(f"<p>… {more} more sentences</p>")
         return "\n".join(drawn)

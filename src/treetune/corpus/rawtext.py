@@ -1,4 +1,4 @@
-"""Sentences to the raw text they were written in, and back: where each token stands, and what is between tokens.
+"""The raw text of sentences: the offsets of tokens, and the spaces between them.
 
 ``SpaceAfter=No`` in MISC says that nothing follows a token, ``SpacesAfter`` (as UDPipe writes it) what does unless it
 is one space. Between sentences of a treebank that says no more stand a space, or an empty line before ``# newpar`` and
@@ -86,7 +86,7 @@ def sentence_text(sentence: Sentence) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """The text of a paragraph with the places of its tokens, sentence by sentence.
+    """The text of a paragraph with the offsets of its tokens, sentence by sentence.
 
     `tokens` has for each sentence the (start, end) of its tokens in `text`; `words` the words of each of them, of
     which those of a multiword token are several.
@@ -103,7 +103,7 @@ def starts_paragraph(sentence: Sentence) -> bool:
 
 
 def paragraphs(sentences: Iterable[Sentence]) -> Iterator[Paragraph]:
-    """Yield the paragraphs of a treebank with the gold places of tokens and sentences."""
+    """Yield the paragraphs of a treebank with the gold offsets of tokens and sentences."""
     held: list[Sentence] = []
     for sentence in sentences:
         if held and starts_paragraph(sentence):
@@ -117,7 +117,7 @@ def paragraphs(sentences: Iterable[Sentence]) -> Iterator[Paragraph]:
 def _paragraph(sentences: list[Sentence]) -> Paragraph:
     pieces: list[str] = []
     length = 0
-    places, words = [], []
+    offsets, words = [], []
     for sentence in sentences:
         spans, parts = [], []
         for token in surface_tokens(sentence):
@@ -126,9 +126,9 @@ def _paragraph(sentences: list[Sentence]) -> Paragraph:
             after = spaces_after(token.misc)
             pieces += [token.form, " " if after is None else after]
             length += len(pieces[-2]) + len(pieces[-1])
-        places.append(tuple(spans))
+        offsets.append(tuple(spans))
         words.append(tuple(parts))
-    return Paragraph("".join(pieces), tuple(places), tuple(words))
+    return Paragraph("".join(pieces), tuple(offsets), tuple(words))
 
 
 def raw_text(sentences: Iterable[Sentence]) -> str:

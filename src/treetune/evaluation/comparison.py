@@ -1,4 +1,4 @@
-"""The scores of two systems go in; per metric the difference and both significance tests come out."""
+"""Two systems side by side: the difference in each metric and both significance tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A gold and a predicted tree go in, the integer counts of that one sentence come out.
+"""The counts behind attachment scores, of one gold and one predicted tree.
 
 Every score is a ratio of sums of these counts, so corpora are scored by adding, resampled by adding other
 sentences, and a loss that uses `attachment_counts` cannot drift away from the metric it stands for.

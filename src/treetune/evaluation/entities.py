@@ -1,4 +1,4 @@
-"""Gold and predicted entity tags go in; precision, recall and F1 of whole entities come out, as by `conlleval`.
+"""Precision, recall and F1 of named entities, as computed by `conlleval`.
 
 An entity is right if its first word, its last word and its type are. Tags may be in any scheme that
 `corpus.spans` reads, and need not be consistent.
@@ -6,18 +6,17 @@ An entity is right if its first word, its last word and its type are. Tags may b
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from treetune import __version__
 from treetune.corpus.spans import OUTSIDE, spans_of
 from treetune.corpus.tags import Tagged, Tags
-from treetune.errors import ConfigError, DataError, unknown_name
-from treetune.evaluation.breakdown import Tally
-from treetune.evaluation.metrics import Metric, json_number, percent
+from treetune.errors import DataError
+from treetune.evaluation.base import ComparableScores
+from treetune.evaluation.breakdown import Tallies, Tally
+from treetune.evaluation.metrics import Metric
 from treetune.evaluation.pairing import pair_tagged
 from treetune.evaluation.scorers import Scorer
 
@@ -74,7 +73,7 @@ ENTITY_METRICS: dict[str, Metric] = {metric.name: metric for metric in _TABLE}
 
 
 @dataclass(frozen=True)
-class EntityScores:
+class EntityScores(ComparableScores):
     """The entity scores of one system on one corpus; `scores["F1"]` is a fraction in [0, 1].
 
     The counts of each sentence are kept, in corpus order, for resampling. A score with nothing to count is NaN.
@@ -83,49 +82,21 @@ class EntityScores:
     per_sentence: tuple[EntityCounts, ...]
     by_type: Mapping[str, Tally]
 
+    default: ClassVar[str] = "F1"
     compared: ClassVar[tuple[str, ...]] = ("F1", "precision", "recall", "accuracy", "complete")
     countable: ClassVar[tuple[str, ...]] = ("complete",)
     options: ClassVar[tuple[str, ...]] = ()
+    table: ClassVar[Mapping[str, Metric]] = ENTITY_METRICS
+    shown: ClassVar[tuple[str, ...]] = ("F1", "precision", "recall")
+    conditions: ClassVar[str] = "entities:exact"
 
     @cached_property
     def counts(self) -> EntityCounts:
         """The sums over all sentences."""
         return sum(self.per_sentence, EntityCounts())
 
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """The names of all scores."""
-        return tuple(ENTITY_METRICS)
-
-    @property
-    def shown(self) -> tuple[str, ...]:
-        """The names of the scores that are shown while work goes on."""
-        return ("F1", "precision", "recall")
-
-    def metric(self, name: str) -> Metric:
-        """Return a metric of the table by its name; an unknown name is a ConfigError that lists them."""
-        if name not in ENTITY_METRICS:
-            raise unknown_name("metric", name, ENTITY_METRICS)
-        return ENTITY_METRICS[name]
-
-    def __getitem__(self, name: str) -> float:
-        """Return one score by its name in `ENTITY_METRICS`."""
-        return self.metric(name).score(self.per_sentence)
-
-    def signature(self, metric: str = "F1") -> str:
-        """Return the name of a score with all that must agree before two such numbers may be compared."""
-        name = metric if metric == "*" else self.metric(metric).name
-        return f"{name}|entities:exact|sents:{len(self.per_sentence)}|v:{__version__}"
-
-    def signed(self, metric: str = "F1") -> str:
-        """Return a score as it should be printed: ``signature = percent``."""
-        return f"{self.signature(metric)} = {percent(self[metric])}"
-
-    def right(self, metric: str = "complete") -> list[bool]:
-        """Tell right from wrong for each sentence; entities are no units that two systems share."""
-        if metric not in self.countable:
-            name = self.metric(metric).name
-            raise ConfigError(f"{name} is not a share of right units; those are: {', '.join(self.countable)}")
+    def outcomes_of(self, metric: str) -> list[bool]:
+        """Return whether each sentence is right; entities are not units that two systems share."""
         return [bool(counts.complete) for counts in self.per_sentence]
 
     def gold_sides(self) -> list[tuple[int, ...]]:
@@ -134,9 +105,7 @@ class EntityScores:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the single sentences, ready for JSON; NaN becomes None."""
-        return {
-            "scores": {name: json_number(self[name]) for name in ENTITY_METRICS},
-            "signatures": {name: self.signature(name) for name in ENTITY_METRICS},
+        return super().to_dict() | {
             "counts": asdict(self.counts),
             "types": {name: tally.to_dict() for name, tally in self.by_type.items()},
         }
@@ -149,17 +118,14 @@ def evaluate_entities(gold: Iterable[Tagged], predicted: Iterable[Tags | Tagged]
         DataError: the sentences are not the same; the message names the first one that differs.
     """
     per_sentence: list[EntityCounts] = []
-    expected: Counter[str] = Counter()
-    found: Counter[str] = Counter()
-    right: Counter[str] = Counter()
+    types = Tallies()
     for tagged, answer in pair_tagged(gold, predicted):
         per_sentence.append(entity_counts(tagged.gold, answer))
         gold_spans, answer_spans = spans_of(tagged.gold.values), spans_of(answer.values)
-        expected.update(span.label for span in gold_spans)
-        found.update(span.label for span in answer_spans)
-        right.update(span.label for span in set(gold_spans) & set(answer_spans))
-    names = sorted(expected.keys() | found.keys(), key=lambda name: (-expected[name], name))
-    return EntityScores(tuple(per_sentence), {name: Tally(expected[name], found[name], right[name]) for name in names})
+        types.gold.update(span.label for span in gold_spans)
+        types.predicted.update(span.label for span in answer_spans)
+        types.right.update(span.label for span in set(gold_spans) & set(answer_spans))
+    return EntityScores(tuple(per_sentence), types.by_frequency())
 
 
 ENTITIES = Scorer(tuple(ENTITY_METRICS), "F1", evaluate_entities)

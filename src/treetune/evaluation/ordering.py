@@ -1,6 +1,6 @@
-"""Gold and predicted word orders go in, counts of each sentence and scores with intervals come out.
+"""Scores of predicted word orders, with bootstrap confidence intervals.
 
-The scores look at the words that gold has a place for, the matched ones, in the order in which the prediction has
+The scores look at the words that are in the gold order, the matched ones, in the order in which the prediction has
 them. A sentence with fewer than two of them has no order that could be wrong: it is not counted.
 """
 
@@ -24,7 +24,7 @@ class OrderCounts:
     """What was counted in one sentence; all integers, all 0 if it has fewer than two matched words."""
 
     matched: int = 0
-    """Words that gold has a place for."""
+    """Words that are in the gold order."""
     chunks: int = 0
     """Runs of matched words that follow each other both in gold and in the prediction."""
     kept_neighbours: int = 0
@@ -69,8 +69,8 @@ def order_counts(gold: WordOrder, predicted: Sequence[int]) -> OrderCounts:
     size = len(gold.words)
     if size < 2:
         return OrderCounts()
-    place = {word: number for number, word in enumerate(gold.words)}
-    found = [place[word] for word in predicted if word in place]
+    index = {word: number for number, word in enumerate(gold.words)}
+    found = [index[word] for word in predicted if word in index]
     if len(found) != size:
         missing = sorted(set(gold.words) - set(predicted))
         raise DataError(

@@ -1,4 +1,4 @@
-"""Scores go in, plain-text tables come out; printing them is the caller's business."""
+"""Scores as plain-text tables."""
 
 from __future__ import annotations
 

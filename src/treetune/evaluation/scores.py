@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from treetune import __version__
 from treetune.corpus.document import ParsedSentence
 from treetune.corpus.sentence import UNKNOWN_LABEL, Example, Tree
-from treetune.errors import ConfigError
+from treetune.evaluation.base import ComparableScores
 from treetune.evaluation.breakdown import Breakdown, Tally
 from treetune.evaluation.counts import Counts, PairedArc, attachment_counts, paired_arcs, punctuation
-from treetune.evaluation.metrics import METRICS, Metric, json_number, percent, resolve_metric
+from treetune.evaluation.metrics import METRICS, Metric
 from treetune.evaluation.pairing import pair_sentences
 
 # What became of one counted word, as bits of `Scores.outcomes`.
@@ -25,14 +24,14 @@ _RIGHT_WORD = {
     "LA": (LABELLED, RIGHT_LABEL),
 }
 _RIGHT_SENTENCE = ("root", "UCM", "LCM")
-SHOWN = ("LAS", "UAS", "root")
 # The metrics that are a share of right units, so that `Scores.right` and McNemar's test apply.
 COUNTABLE = (*_RIGHT_WORD, *_RIGHT_SENTENCE)
+SHOWN = ("LAS", "UAS", "root")
 COMPARED = ("UAS", "LAS", "CLAS", "root", "LCM", "UALS", "LALS")
 
 
 @dataclass(frozen=True)
-class Scores:
+class Scores(ComparableScores):
     """The scores of one system on one corpus; `scores["LAS"]` is a fraction in [0, 1].
 
     A score with nothing to count (such as LAS when gold has no labels) is NaN. The counts of each sentence
@@ -46,32 +45,17 @@ class Scores:
     punct: bool
     subtypes: bool
 
+    default: ClassVar[str] = "LAS"
     compared: ClassVar[tuple[str, ...]] = COMPARED
     countable: ClassVar[tuple[str, ...]] = COUNTABLE
     options: ClassVar[tuple[str, ...]] = ("punct", "subtypes")
+    table: ClassVar[Mapping[str, Metric]] = METRICS
+    shown: ClassVar[tuple[str, ...]] = SHOWN
 
     @cached_property
     def counts(self) -> Counts:
         """The sums over all sentences."""
         return Counts.total(self.per_sentence)
-
-    def __getitem__(self, metric: str | Metric) -> float:
-        """Return one score by its name in `METRICS`; an unknown name is a ConfigError that lists them."""
-        return resolve_metric(metric).score(self.per_sentence)
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """The names of all scores."""
-        return tuple(METRICS)
-
-    def metric(self, name: str) -> Metric:
-        """Return a metric by its name; an unknown name is a ConfigError that lists them."""
-        return resolve_metric(name)
-
-    @property
-    def shown(self) -> tuple[str, ...]:
-        """The names of the scores that are shown while work goes on."""
-        return SHOWN
 
     @property
     def uas(self) -> float:
@@ -83,29 +67,19 @@ class Scores:
         """Share of words with the right head and label."""
         return self["LAS"]
 
-    def signature(self, metric: str = "LAS") -> str:
-        """Return the name of a score with all that must agree before two such numbers may be compared.
-
-        ``"*"`` stands for all metrics, as the head of a table.
-        """
-        name = metric if metric == "*" else resolve_metric(metric).name
+    @property
+    def conditions(self) -> str:
+        """Whether punctuation and subtypes of labels count."""
         punct, subtypes = ("yes" if option else "no" for option in (self.punct, self.subtypes))
-        return f"{name}|punct:{punct}|subtypes:{subtypes}|sents:{len(self.per_sentence)}|v:{__version__}"
+        return f"punct:{punct}|subtypes:{subtypes}"
 
-    def signed(self, metric: str = "LAS") -> str:
-        """Return a score as it should be printed: ``signature = percent``."""
-        return f"{self.signature(metric)} = {percent(self[metric])}"
-
-    def right(self, metric: str = "LAS") -> list[bool]:
-        """Tell right from wrong for each unit a metric counts: words, or sentences for root, UCM and LCM."""
+    def outcomes_of(self, metric: str) -> list[bool]:
+        """Return right or wrong for each word that counts, or for each sentence for root, UCM and LCM."""
         if metric in _RIGHT_WORD:
             counted, wanted = _RIGHT_WORD[metric]
             return [bits & wanted == wanted for bits in self.outcomes if bits & counted == counted]
-        if metric in _RIGHT_SENTENCE:
-            table = METRICS[metric]
-            return [bool(table.part(counts)) for counts in self.per_sentence if table.whole(counts)]
-        name = resolve_metric(metric).name
-        raise ConfigError(f"{name} is not a share of right units; those are: {', '.join(COUNTABLE)}")
+        table = METRICS[metric]
+        return [bool(table.part(counts)) for counts in self.per_sentence if table.whole(counts)]
 
     def gold_sides(self) -> list[tuple[int, ...]]:
         """Return for each sentence the counts that depend on gold alone."""
@@ -114,14 +88,12 @@ class Scores:
             for counts in self.per_sentence
         ]
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """Return everything but the single sentences and words, ready for JSON; NaN becomes None."""
-        return {
-            "scores": {name: json_number(self[name]) for name in METRICS},
-            "signatures": {name: self.signature(name) for name in METRICS},
+        return super().to_dict() | {
             "counts": asdict(self.counts),
-            "labels": {name: tally.to_dict() for name, tally in self.by_label.items()},
-            "lengths": {name: tally.to_dict() for name, tally in self.by_length.items()},
+            "labels": {label: tally.to_dict() for label, tally in self.by_label.items()},
+            "lengths": {length: tally.to_dict() for length, tally in self.by_length.items()},
         }
 
 

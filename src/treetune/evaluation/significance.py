@@ -1,7 +1,7 @@
-"""Counts or right/wrong lists of two systems go in; how far chance explains the difference comes out.
+"""Significance tests between two systems: McNemar's test and the paired bootstrap.
 
-McNemar's test asks it of single words (or sentences), the paired bootstrap of any metric by resampling
-sentences (Efron & Tibshirani 1993; Koehn 2004). Same seed, same numbers.
+McNemar's test compares right and wrong words (or sentences), the paired bootstrap any metric by resampling
+sentences (Efron & Tibshirani 1993; Koehn 2004). The same seed gives the same numbers.
 """
 
 from __future__ import annotations

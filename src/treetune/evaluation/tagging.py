@@ -1,17 +1,16 @@
-"""Gold and predicted tags go in, `TagScores` come out: accuracy by column, of known and of unknown words."""
+"""Accuracy of predicted tags, by column, of known and of unknown words."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from treetune import __version__
 from treetune.corpus.sentence import name_sentence
 from treetune.corpus.tags import TAG_COLUMNS, Tagged, Tags, part_of
-from treetune.errors import DataError, unknown_name
-from treetune.evaluation.metrics import Metric, percent
+from treetune.errors import DataError
+from treetune.evaluation.base import ComparableScores
+from treetune.evaluation.metrics import Metric
 from treetune.evaluation.scorers import Scorer
 
 ACCURACY, KNOWN, UNKNOWN, SENTENCES = "accuracy", "known", "unknown", "sentences"
@@ -65,7 +64,7 @@ def _column_metric(number: int, column: str) -> Metric:
 
 
 @dataclass(frozen=True)
-class TagScores:
+class TagScores(ComparableScores):
     """The scores of one tagger on one corpus; `scores["UPOS"]` is a fraction in [0, 1], NaN with nothing to count.
 
     `outcomes` has one byte a counted word, 1 if its tag is right, for McNemar's test.
@@ -75,62 +74,38 @@ class TagScores:
     per_sentence: tuple[TagCounts, ...]
     outcomes: bytes
 
+    default: ClassVar[str] = ACCURACY
     countable: ClassVar[tuple[str, ...]] = (ACCURACY,)
     options: ClassVar[tuple[str, ...]] = ("columns",)
+
+    @property
+    def table(self) -> dict[str, Metric]:
+        """All metrics, by name."""
+        return tag_metrics(self.columns)
 
     @property
     def compared(self) -> tuple[str, ...]:
         """The metrics that two systems are compared by."""
         return (*map(metric_name, self.columns), ACCURACY, SENTENCES)
 
-    def gold_sides(self) -> list[tuple[int, ...]]:
-        """Return for each sentence the counts that depend on gold alone."""
-        return [(counts.words, *counts.column_words) for counts in self.per_sentence]
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """The names of all scores."""
-        return tuple(tag_metrics(self.columns))
-
     @property
     def shown(self) -> tuple[str, ...]:
-        """The names of the scores that are shown while work goes on."""
+        """The names of the scores that progress reports show."""
         of_columns = tuple(map(metric_name, self.columns))
         return of_columns if len(of_columns) == 1 else (*of_columns, ACCURACY)
 
-    def metric(self, name: str) -> Metric:
-        """Return a metric by its name, for tests of significance over `per_sentence`."""
-        known = tag_metrics(self.columns)
-        if name not in known:
-            raise unknown_name("metric", name, known)
-        return known[name]
+    @property
+    def conditions(self) -> str:
+        """Which columns are scored."""
+        return f"columns:{'+'.join(self.columns)}"
 
-    def __getitem__(self, metric: str) -> float:
-        """Return one score by its name; an unknown name is a ConfigError that lists them."""
-        return self.metric(metric).score(self.per_sentence)
-
-    def signature(self, metric: str = ACCURACY) -> str:
-        """Return the name of a score with all that must agree before two such numbers may be compared."""
-        name = metric if metric == "*" else self.metric(metric).name
-        return f"{name}|columns:{'+'.join(self.columns)}|sents:{len(self.per_sentence)}|v:{__version__}"
-
-    def signed(self, metric: str = ACCURACY) -> str:
-        """Return a score as it should be printed: ``signature = percent``."""
-        return f"{self.signature(metric)} = {percent(self[metric])}"
-
-    def right(self, metric: str = ACCURACY) -> list[bool]:
-        """Tell right from wrong for each word that `accuracy` counts."""
-        if metric != ACCURACY:
-            raise unknown_name("share of right words", metric, (ACCURACY,))
+    def outcomes_of(self, metric: str) -> list[bool]:
+        """Return whether the tag of each word that counts is right."""
         return [bool(outcome) for outcome in self.outcomes]
 
-    def to_dict(self) -> dict[str, object]:
-        """Return all scores, ready for JSON; NaN becomes None."""
-        values = {name: self[name] for name in self.metrics}
-        return {
-            "scores": {name: None if math.isnan(value) else value for name, value in values.items()},
-            "signatures": {name: self.signature(name) for name in values},
-        }
+    def gold_sides(self) -> list[tuple[int, ...]]:
+        """Return for each sentence the counts that depend on gold alone."""
+        return [(counts.words, *counts.column_words) for counts in self.per_sentence]
 
 
 def evaluate_tags(

@@ -29,7 +29,7 @@ _TOKENIZER, _TAGGER, _PARSER = "tokenizer", "tagger", "parser"
 
 
 class TokenizerPart(Storable, Protocol):
-    """What splits text; `models.tokenizer.tokenizer.Tokenizer`."""
+    """A tokenizer; `models.tokenizer.tokenizer.Tokenizer`."""
 
     def sentences(
         self, text: str | Iterable[str], *, line_sentences: bool = False, ranges: bool = False
@@ -39,11 +39,11 @@ class TokenizerPart(Storable, Protocol):
 
 
 class TaggerPart(Storable, Protocol):
-    """What tags words; `models.sequence.tagger.Tagger`."""
+    """A tagger; `models.sequence.tagger.Tagger`."""
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What it gives."""
+        """The columns that it predicts."""
         ...
 
     def annotate(self, sentences: Sequence[Sentence], *, threads: int = 1) -> list[Sentence]:
@@ -53,7 +53,7 @@ class TaggerPart(Storable, Protocol):
     def predict_batch(
         self, sentences: Sequence[Sentence], *, threads: int = 1, constraints: Sequence[Tags] | None = None
     ) -> list[Tags]:
-        """Return the tags of sentences, of which some may be known."""
+        """Return the tags of sentences; those known in `constraints` are kept."""
         ...
 
 
@@ -85,7 +85,7 @@ class Pipeline:
 
     @classmethod
     def of(cls, model: Any) -> Pipeline:
-        """Return a pipeline, or the pipeline of one part that a tokenizer, a tagger or a parser is."""
+        """Return a pipeline as it is, and a tokenizer, a tagger or a parser as a pipeline of one part."""
         if isinstance(model, Pipeline):
             return model
         if _role(model) == _TOKENIZER:
@@ -94,7 +94,7 @@ class Pipeline:
 
     @property
     def parts(self) -> dict[str, Storable]:
-        """The parts there are, by name, in the order in which they work."""
+        """The parts by name, in processing order."""
         named: dict[str, Storable | None] = {_TOKENIZER: self.tokenizer}
         for number, tagger in enumerate(self.taggers, start=1):
             named[_TAGGER if len(self.taggers) == 1 else f"{_TAGGER}{number}"] = tagger
@@ -103,17 +103,17 @@ class Pipeline:
 
     @property
     def simplest(self) -> Storable:
-        """What a model file is to hold: the pipeline, or its part if there is only one."""
+        """The pipeline, or its part if there is only one, as model files hold it."""
         parts = list(self.parts.values())
         return self if len(parts) > 1 else parts[0]
 
     @property
     def is_trained(self) -> bool:
-        """Whether all parts can be used."""
+        """Whether all parts are trained."""
         return all(part.is_trained for part in self.parts.values())
 
     def with_options(self, **options: Any) -> Pipeline:
-        """Return a pipeline with the same weights whose parser searches otherwise."""
+        """Return a pipeline with the same weights and other search options of its parser."""
         if options and self.parser is None:
             raise ConfigError(f"this model has no parser, and no use for {', '.join(sorted(options))}")
         return self if self.parser is None else self.with_parser(self.parser.with_options(**options))
@@ -265,7 +265,7 @@ class Pipeline:
             config, arrays = part.state()
             parts[name] = {"kind": part.kind, "config": config}
             tensors |= {f"{name}.{key}": values for key, values in arrays.items()}
-        # What all models tell of themselves, where it is looked for.
+        # `treetune info` looks for the labels of any model here.
         labels = parts[_PARSER]["config"].get("labels", []) if _PARSER in parts else []
         return {"order": list(parts), "parts": parts, "labels": labels}, tensors
 
@@ -286,7 +286,7 @@ class Pipeline:
 
 
 def _role(part: object) -> str:
-    """Return which part of a pipeline something is: a model that is nothing else is a parser."""
+    """Return which part of a pipeline a model is; one that is no tokenizer, tagger or pipeline is a parser."""
     kind = getattr(part, "kind", None)
     if kind is None:
         return type(part).__name__
@@ -294,23 +294,23 @@ def _role(part: object) -> str:
 
 
 def _kept(tagger: TaggerPart, sentences: Sequence[Sentence], threads: int) -> list[Sentence]:
-    """Return the sentences with tags where they have none."""
+    """Return the sentences with predicted tags where they have none."""
     given = [_given(sentence, tagger.columns) for sentence in sentences]
-    open_places = [place for place, tags in enumerate(given) if not tags.is_complete]
-    done = list(sentences)
-    if open_places:
-        found = tagger.predict_batch(
-            [sentences[place] for place in open_places],
+    incomplete = [index for index, tags in enumerate(given) if not tags.is_complete]
+    tagged = list(sentences)
+    if incomplete:
+        predicted = tagger.predict_batch(
+            [sentences[index] for index in incomplete],
             threads=threads,
-            constraints=[given[place] for place in open_places],
+            constraints=[given[index] for index in incomplete],
         )
-        for place, tags in zip(open_places, found, strict=True):
-            done[place] = with_tags(sentences[place], tags, tagger.columns)
-    return done
+        for index, tags in zip(incomplete, predicted, strict=True):
+            tagged[index] = with_tags(sentences[index], tags, tagger.columns)
+    return tagged
 
 
 def _given(sentence: Sentence, columns: Sequence[str]) -> Tags:
-    """Return the tags a sentence comes with; a column in which nothing stands is not given."""
+    """Return the tags a sentence comes with; a column without any value is unknown."""
     parts = []
     for name in columns:
         values = read_column(sentence, name)[1:]

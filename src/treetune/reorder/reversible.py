@@ -1,4 +1,4 @@
-"""A reordered sentence that remembers its order, and back: MISC has where a word stood, JSON lines the permutation."""
+"""Reordered sentences that can be restored: MISC has the source ID of each word, comments the rest."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from treetune.corpus.sentence import ABSENT, Sentence, Tree, comment_value, with_comment
 from treetune.errors import DataError
-from treetune.reorder.apply import inverse, permuted
+from treetune.reorder.reorderer import inverse, permuted
 
 # In MISC: the ID that a word had before.
 SOURCE = "SourceId"
@@ -18,7 +18,7 @@ _TEXT = "text"
 _SOURCE_TEXT = "source_text"
 
 
-def keep_order(sentence: Sentence, tree: Tree, order: Sequence[int]) -> tuple[Sentence, Tree]:
+def reorder_sentence(sentence: Sentence, tree: Tree, order: Sequence[int]) -> tuple[Sentence, Tree]:
     """Return sentence and tree in the new order, with what is needed to undo it in MISC and comments."""
     moved, moved_tree = permuted(sentence, tree, order)
     misc = (sentence.misc[0], *(_with(old, word) for old, word in zip(moved.misc[1:], order, strict=True)))
@@ -29,8 +29,8 @@ def keep_order(sentence: Sentence, tree: Tree, order: Sequence[int]) -> tuple[Se
     return moved, moved_tree
 
 
-def kept_order(sentence: Sentence) -> tuple[int, ...]:
-    """Return the order that a reordered sentence was given: for each word its old ID.
+def source_ids(sentence: Sentence) -> tuple[int, ...]:
+    """Return the IDs that the words of a reordered sentence had in the source.
 
     Raises:
         DataError: the sentence does not say it.
@@ -51,7 +51,7 @@ def kept_order(sentence: Sentence) -> tuple[int, ...]:
 
 def restore_order(sentence: Sentence, tree: Tree) -> tuple[Sentence, Tree]:
     """Return a reordered sentence and its tree as they were before, everything else included."""
-    sentence, tree = permuted(sentence, tree, inverse(kept_order(sentence)))
+    sentence, tree = permuted(sentence, tree, inverse(source_ids(sentence)))
     tokens = comment_value(sentence, TOKENS)
     multiword = () if tokens is None else tuple((int(first), str(line)) for first, line in json.loads(tokens))
     comments = tuple(

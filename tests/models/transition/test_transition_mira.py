@@ -200,7 +200,10 @@ def test_settings_name_what_has_an_effect() -> None:
             {"learner": "factored-mira"},
             "the learner factored-mira is not for transition parsers, which have perceptron, mira",
         ),
-        ({"learner": "mra"}, "unknown learner 'mra'; known: crf, factored-mira, mira, perceptron (did you mean 'mira'?)"),
+        (
+            {"learner": "mra"},
+            "unknown learner 'mra'; known: crf, factored-mira, mira, perceptron (did you mean 'mira'?)",
+        ),
         ({"learner": "mira", "k": 0}, "k must be at least 1, found 0"),
         ({"learner": "mira", "clip": 0.0}, "clip must be more than 0, found 0.0"),
         ({"learner": "mira", "clip": float("nan")}, "clip must be more than 0, found nan"),

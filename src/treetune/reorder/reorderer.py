@@ -1,7 +1,8 @@
-"""Sentences with trees go in, the order that a rule set gives their words comes out (Xu et al. 2009, section 3)."""
+"""Apply precedence rules to dependency trees: a tree to the order of its words (Xu et al. 2009, section 3)."""
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Iterable, Sequence
 
 from treetune.corpus.projectivity import is_projective, plain_label, projectivize
@@ -9,24 +10,24 @@ from treetune.corpus.sentence import Sentence, Tree
 from treetune.errors import DataError
 from treetune.reorder.precedence import SELF, Ranks, RuleSet
 
-# A head with so many children has an order of its own, which is not worth remembering.
-_LONGEST_REMEMBERED = 12
-_MOST_REMEMBERED = 200_000
+# Heads with more children than this are rare, and their orders are not cached.
+_LONGEST_CACHED = 12
+_CACHE_SIZE = 200_000
 
 
 class Reorderer:
-    """Applies one rule set; what it has found out about heads and their children is remembered.
+    """Applies a rule set to trees; the orders of heads with their children are cached.
 
-    A subtree stays together. The arcs of a tree that cross others are lifted first, as for a projective parser, so
-    that a set without rules never changes anything. Words below the artificial root keep their order.
+    A subtree stays contiguous. Crossing arcs are lifted first (pseudo-projective), so that an empty rule set gives the
+    identity. Dependents of the artificial root keep their order.
     """
 
     def __init__(self, rules: RuleSet) -> None:
         self.rules = rules
         self._ranks: dict[str, Ranks | None] = {}
-        self._known: dict[tuple[str, ...], tuple[int, ...] | None] = {}
+        self._cache: dict[tuple[str, ...], tuple[int, ...] | None] = {}
         self._by_rule: dict[str, Ranks] = {rule.name: Ranks(rule) for rule in rules.rules}
-        # Only sets that name tags of children need them in the key of what is remembered.
+        # Only rule sets that name the tags of children need these in the cache key.
         self._child_tags = any("/" in one.label for rule in rules.rules for one in rule.precedence)
 
     def order(self, sentence: Sentence, tree: Tree) -> tuple[int, ...]:
@@ -73,16 +74,12 @@ class Reorderer:
             if not below:
                 result.append(word)
                 continue
-            place = 0
-            for child in below:
-                if child > word:
-                    break
-                place += 1
-            # The head itself, its children done with, is negative.
-            items = [*below[:place], -word, *below[place:]]
+            left = bisect(below, word)
+            # The negative number stands for the head itself, without its children.
+            items = [*below[:left], -word, *below[left:]]
             arranged = self._arranged(tags[word], items, labels, tags)
             if arranged is not None:
-                items = [items[place] for place in arranged]
+                items = [items[index] for index in arranged]
             items.reverse()
             stack += items
         return result
@@ -90,7 +87,7 @@ class Reorderer:
     def _arranged(
         self, tag: str, items: list[int], labels: Sequence[str], tags: Sequence[str]
     ) -> tuple[int, ...] | None:
-        """Return the new order of a head (negative) and its children, None if it is the old one."""
+        """Return the permutation of a head (negative) and its children, None for the identity."""
         ranks = self._ranks_of(tag)
         if ranks is None:
             return None
@@ -103,14 +100,14 @@ class Reorderer:
                 if self._child_tags:
                     key.append(tags[word])
         signature = tuple(key)
-        if signature in self._known:
-            return self._known[signature]
+        if signature in self._cache:
+            return self._cache[signature]
         named = [(SELF, "") if word < 0 else (labels[word], tags[word]) for word in items]
         arranged: tuple[int, ...] | None = ranks.arrange(named)
         if arranged == tuple(range(len(items))):
             arranged = None
-        if len(items) <= _LONGEST_REMEMBERED and len(self._known) < _MOST_REMEMBERED:
-            self._known[signature] = arranged
+        if len(items) <= _LONGEST_CACHED and len(self._cache) < _CACHE_SIZE:
+            self._cache[signature] = arranged
         return arranged
 
     def _ranks_of(self, tag: str) -> Ranks | None:
@@ -121,18 +118,15 @@ class Reorderer:
 
 
 def permuted(sentence: Sentence, tree: Tree, order: Sequence[int]) -> tuple[Sentence, Tree]:
-    """Return sentence and tree with the words in another order, heads renumbered; multiword tokens are dropped.
-
-    `order` has every word once.
-    """
+    """Return sentence and tree with the words permuted and heads renumbered; multiword tokens are dropped."""
     if sorted(order) != list(range(1, len(sentence.forms))):
         raise DataError(f"expected every word from 1 to {len(sentence)} once in the order, found {list(order)}")
-    places = (0, *order)
-    new_place = {word: place for place, word in enumerate(places)}
-    new_place[-1] = -1
+    words = (0, *order)
+    new_index = {word: index for index, word in enumerate(words)}
+    new_index[-1] = -1
 
     def column(values: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(values[word] for word in places)
+        return tuple(values[word] for word in words)
 
     moved = Sentence(
         forms=column(sentence.forms),
@@ -143,13 +137,13 @@ def permuted(sentence: Sentence, tree: Tree, order: Sequence[int]) -> tuple[Sent
         misc=column(sentence.misc),
         comments=sentence.comments,
     )
-    heads = tuple(new_place[tree.heads[word]] for word in places)
+    heads = tuple(new_index[tree.heads[word]] for word in words)
     return moved, Tree(heads, column(tree.labels))
 
 
 def inverse(order: Sequence[int]) -> tuple[int, ...]:
-    """Return the order that undoes an order."""
+    """Return the inverse permutation, which undoes an order."""
     found = [0] * len(order)
-    for place, word in enumerate(order, start=1):
-        found[word - 1] = place
+    for index, word in enumerate(order, start=1):
+        found[word - 1] = index
     return tuple(found)

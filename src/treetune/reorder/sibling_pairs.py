@@ -1,4 +1,4 @@
-"""Trees and word orders go in, how often one sibling comes before another comes out: what rules are learned from."""
+"""Count in trees with word orders how often one sibling comes before another: the data that rules are learned from."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ ANY = "*"
 Item = tuple[str, str]
 """Label and tag of a child; of the head itself, `SELF` and nothing."""
 Masses = list[float]
-"""Of a pair (a, b): a first in both texts; a first, then b; b first, then a; b first in both."""
+"""Of a pair (a, b): a first in source and target; in the source alone; in the target alone; in neither."""
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A head and its children in the order of the text.
+    """A head and its children in source order.
 
-    `preferences` are pairs of items, by their place, with the share of their words that the other order keeps so;
+    `preferences` are pairs of items, by index, with the share of their word pairs that keep this order in the target;
     items without aligned words are in none.
     """
 
@@ -33,7 +33,7 @@ class Family:
 
 
 def _preferences(places: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, int, float]]:
-    """Yield the preferences of items whose words stand at these places, sorted, in the other language."""
+    """Yield the preferences of items whose words have these positions, sorted, in the target."""
     for first, left in enumerate(places):
         for second in range(first + 1, len(places)):
             right = places[second]
@@ -43,7 +43,7 @@ def _preferences(places: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, int, 
 
 
 def families(item: Ordered, tags: Sequence[str]) -> Iterator[Family]:
-    """Yield every head of a sentence that has children, crossing arcs lifted."""
+    """Yield every head of a sentence with its children, crossing arcs lifted."""
     tree = projectivize(item.tree)
     labels = [plain_label(label) for label in tree.labels]
     place = {word: number for number, word in enumerate(item.order.words)}
@@ -74,13 +74,13 @@ def _below(children: list[list[int]], place: dict[int, int]) -> list[tuple[int, 
 
 @dataclass
 class PairTable:
-    """Masses of pairs of names under one tag of heads, and how much each name was seen."""
+    """Masses of pairs of labels under heads of one tag, and how often each label was seen."""
 
     masses: dict[tuple[str, str], Masses] = field(default_factory=dict)
     seen: Counter[str] = field(default_factory=Counter)
 
     def add(self, first: str, second: str, kept: float, weight: float) -> None:
-        """Count a pair, `first` before `second` in the text, of which the share `kept` stays so."""
+        """Count a pair, `first` before `second` in the source, of which the share `kept` keeps that order."""
         if first <= second:
             mass = self.masses.setdefault((first, second), [0.0] * 4)
             mass[0] += weight * kept
@@ -105,10 +105,10 @@ def collect(
     prior: RuleSet | None,
     prior_weight: float,
 ) -> tuple[PairTable, float]:
-    """Count the pairs of all families, and the mass that walls keep in the order of the text.
+    """Count the pairs of all families, and the mass that walls keep in source order.
 
-    Pairs with a wall between them, or that are walls, are left out of the table: no rule can move them. With a
-    `prior`, every pair counts a little more in the way in which its rules would put it.
+    Pairs with a wall between them, or that are walls, are left out of the table: no rule can move them. A `prior` adds
+    `prior_weight` to each pair in the order that its rules give.
     """
     table = PairTable()
     fixed = 0.0
