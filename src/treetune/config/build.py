@@ -110,7 +110,7 @@ class ModelConfig:
         options = _checked_options(options, declared_options(main), name=trained.kind, source=source)
         task = trained.kind if getattr(trained, "columns", ()) else PARSER
         with source.within("learner"):
-            LearnerConfig(**learning).warm_start(getattr(main, "learned_by", {}))
+            LearnerConfig(**learning).warm_start(getattr(main, "trained_by", {}))
         return cls._of(trained, main, source, task, trained.kind, options, learning, start_from=start)
 
     @classmethod
