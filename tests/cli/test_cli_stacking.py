@@ -282,7 +282,7 @@ def test_parse_refuses_wrong_combinations(folder: Path) -> None:
         (("-", "--base", "-"), "only one of IN and --base can be read from stdin"),
         (
             (folder / "dev.conllu", "--base", folder / "base.conllu", "--lenient"),
-            "--lenient skips sentences, and the base trees of --base would no longer fit; leave one out",
+            "--lenient skips sentences, and the trees of --base would no longer fit; leave one of them",
         ),
     ):
         result = run("parse", folder / "m", *options)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from treetune.config.schema import (
     PIPELINE,
     TASKS,
     TOKENIZER,
+    Settings,
     TrainTable,
     checked,
     model_options,
@@ -39,18 +40,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ModelConfig:
-    """Which parser or tagger to make, with its options and those of its learner.
+    """Which model to make, with its options and those of its learner.
 
     Attributes:
+        source: Where it was written.
         task: One of `TASKS`.
         name: The name of a parser, or the task of a tagger; with `start_from`, the kind of that model.
         options: The options of the model that were given.
         learning: The options of the learner that were given.
         start_from: A model file to fine-tune; only options of its search can be given.
-        is_stacked: Whether the model can use base trees; a new parser can if it is given some.
-        scorer: How outputs are scored.
-        columns: The columns that a tagger predicts; empty for parsers.
-        inputs: The tag columns that the model may use.
+        loaded: What that file holds.
+        prototype: A model with these options, to ask for its properties; None for a tokenizer.
     """
 
     source: Source
@@ -59,15 +59,8 @@ class ModelConfig:
     options: Mapping[str, Any]
     learning: Mapping[str, Any]
     start_from: str | None = None
-    is_stacked: bool = True
-    scorer: Scorer = TREES
-    columns: tuple[str, ...] = ()
-    inputs: tuple[str, ...] = TAG_COLUMNS
-
-    @property
-    def is_tagger(self) -> bool:
-        """Whether the model is a tagger."""
-        return bool(self.columns)
+    loaded: Any = None
+    prototype: Any = None
 
     @classmethod
     def checked(cls, model: Mapping[str, Any], learner: Mapping[str, Any], source: Source) -> ModelConfig:
@@ -78,78 +71,95 @@ class ModelConfig:
         with source.within("model"):
             task = _task(own)
         if task == TOKENIZER:
-            _refuse_all(own, options, learning, source)
-            return cls(source, task, TOKENIZER, {}, {}, is_stacked=False)
-        if "start_from" in own:
-            return cls._fine_tuned(own, options, learning, source)
+            for table, keys in (("model", {**own, **options}), ("learner", learning)):
+                for key in keys:
+                    if key != "task":
+                        raise ConfigError(f"{source.key(table, key)} is not for tokenizers; leave it out")
+            return cls(source, task, TOKENIZER, {}, {})
+        config = cls._fine_tuned if "start_from" in own else cls._new
+        made = config(own, options, learning, source, task)
+        with source.within("learner"):
+            made.prototype.check_learning(**learning)
+        return made
+
+    @classmethod
+    def _new(
+        cls, own: Mapping[str, Any], options: Mapping[str, Any], learning: Mapping[str, Any], source: Source, task: str
+    ) -> ModelConfig:
         name = task if task in TAGGERS else own.get("parser", DEFAULT_PARSER)
         with source.within("model"):
             preset(name)
-        settings = model_options(name)
-        options = _checked_options(options, settings, name=name, source=source)
-        made = cls(source, task, name, options, learning)._make_new()
-        return cls._of(made, made, source, task, name, options, learning)
+        options = _checked_options(options, model_options(name), name=name, source=source)
+        made = cls(source, task, name, options, learning)
+        with source.within("model"):
+            return replace(made, prototype=made.make())
 
     @classmethod
     def _fine_tuned(
-        cls, own: Mapping[str, Any], options: Mapping[str, Any], learning: Mapping[str, Any], source: Source
+        cls, own: Mapping[str, Any], options: Mapping[str, Any], learning: Mapping[str, Any], source: Source, task: str
     ) -> ModelConfig:
-        start = own["start_from"]
-        key = source.key("model", "start_from")
+        start, key = own["start_from"], source.key("model", "start_from")
         for name in ("parser", "task"):
             if name in own:
                 raise ConfigError(
                     f"{key} fine-tunes the parser of {start}; leave {source.short_key('model', name)} out"
                 )
         found = load(source.model_path(start))
-        trained = _trainable_part(found)
-        if trained is None:
-            without = " without one" if isinstance(found, Pipeline) else ""
+        trained: Any = found.parser if isinstance(found, Pipeline) else found
+        if not hasattr(trained, "learner"):
+            without = " without one" if trained is None else ""
             raise ConfigError(f"{key}: expected a parser, or a tagger, found the {found.kind} {start}{without}")
-        main = _main(trained)
-        options = _checked_options(options, declared_options(main), name=trained.kind, source=source)
-        task = trained.kind if getattr(trained, "columns", ()) else PARSER
+        options = _checked_options(options, _declared(trained), name=trained.kind, source=source)
         with source.within("learner"):
-            LearnerConfig(**learning).warm_start(getattr(main, "trained_by", {}))
-        return cls._of(trained, main, source, task, trained.kind, options, learning, start_from=start)
-
-    @classmethod
-    def _of(
-        cls, model: Model[Any], main: Any, source: Source, task: str, name: str,
-        options: Mapping[str, Any], learning: Mapping[str, Any], *, start_from: str | None = None,
-    ) -> ModelConfig:  # fmt: skip
-        """Return the configuration of a model, whose options and learner options are checked by the model itself."""
-        columns = getattr(model, "columns", ())
-        inputs = getattr(getattr(main, "config", None), "inputs", TAG_COLUMNS)
-        is_stacked = model.is_stacked if start_from is not None else not columns
+            LearnerConfig(**learning).warm_start(getattr(_main(trained), "trained_by", {}))
         with source.within("model"):
-            if start_from is not None:
-                model.with_options(**options)
-        with source.within("learner"):
-            model.check_learning(**learning)
-        return cls(source, task, name, options, learning, start_from, is_stacked, model.scorer, columns, inputs)
+            trained = trained.with_options(**options)
+        return cls(source, task, trained.kind, options, learning, start, found, trained)
+
+    @property
+    def scorer(self) -> Scorer:
+        """How outputs are scored."""
+        found: Scorer = TREES if self.prototype is None else self.prototype.scorer
+        return found
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that a tagger predicts; empty for parsers."""
+        columns: tuple[str, ...] = getattr(self.prototype, "columns", ())
+        return columns
+
+    @property
+    def is_tagger(self) -> bool:
+        """Whether the model is a tagger."""
+        return bool(self.columns)
+
+    @property
+    def is_stacked(self) -> bool:
+        """Whether the model can use base trees; a new parser can if it is given some."""
+        return not self.columns if self.start_from is None else self.prototype.is_stacked
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The tag columns that the model may use."""
+        inputs: tuple[str, ...] = getattr(getattr(_main(self.prototype), "config", None), "inputs", TAG_COLUMNS)
+        return inputs
+
+    @property
+    def pipeline(self) -> Pipeline | None:
+        """The pipeline whose parser is fine-tuned; None if there is none."""
+        return self.loaded if isinstance(self.loaded, Pipeline) else None
 
     def make(self) -> Model[Any]:
         """Return an untrained model, or the trained one to fine-tune."""
-        if self.start_from is None:
-            return self._make_new()
-        trained = _trainable_part(load(self.source.model_path(self.start_from)))
-        assert trained is not None
-        return trained.with_options(**self.options)
-
-    def _make_new(self) -> Model[Any]:
+        if self.start_from is not None:
+            trained: Model[Any] = self.prototype.with_options()
+            return trained
         options = dict(self.options)
         if options.get("features", "").endswith(".txt"):
             options["features"] = self.source.path(options["features"])
         if options.get("clusters") is not None:
             options["clusters"] = self.source.path(options["clusters"])
-        with self.source.within("model"):
-            return make_model(self.name, **options)
-
-    def pipeline(self) -> Pipeline | None:
-        """Return the pipeline whose parser is fine-tuned; None if it is no pipeline."""
-        found = None if self.start_from is None else load(self.source.model_path(self.start_from))
-        return found if isinstance(found, Pipeline) else None
+        return make_model(self.name, **options)
 
     def check_used(self, step: Progress) -> None:
         """Raise ConfigError for an option that the learner of this step has no use for."""
@@ -163,16 +173,14 @@ class ModelConfig:
 
     def table(self, model: Any) -> dict[str, Any]:
         """Return the table [model] with every option of the model that was made."""
-        config = getattr(_main(model), "config", None)
-        found: dict[str, Any] = {}
-        if config is not None:
-            settings, fixed = settings_of(config, "model"), () if self.start_from else preset(self.name).fixed
-            found = {
-                key: value
-                for key, value in asdict(config).items()
-                # What is not there has no word in TOML.
-                if value is not None and key not in fixed and (not self.start_from or _is_search(settings[key]))
-            }
+        settings, fixed = _declared(model) or {}, () if self.start_from else preset(self.name).fixed
+        # What is not there has no word in TOML. Of a fine-tuned model only options of the search can be given.
+        found = {
+            key: setting.default
+            for key, setting in settings.items()
+            if setting.default is not None and key not in fixed
+            and (not self.start_from or setting.metadata.get("search"))
+        }  # fmt: skip
         # Options as they were written go first: a path is relative to the file.
         found = {key: list(v) if isinstance(v, tuple) else v for key, v in {**found, **self.options}.items()}
         if self.start_from is not None:
@@ -190,50 +198,28 @@ def _task(own: Mapping[str, Any]) -> str:
     return str(task)
 
 
-def _refuse_all(*tables: Any) -> None:
-    own, options, learning, source = tables
-    for table, keys in (("model", (set(own) - {"task"}) | set(options)), ("learner", learning)):
-        for key in sorted(keys):
-            raise ConfigError(f"{source.key(table, key)} is not for tokenizers; leave it out")
-
-
 def _checked_options(
-    options: Mapping[str, Any], settings: Mapping[str, Any] | None, *, name: str, source: Source
-) -> dict[str, Any]:
+    options: Mapping[str, Any], settings: Settings | None, *, name: str, source: Source
+) -> dict[str, Any]:  # fmt: skip
     """Return the options with their types checked; a model that declares none checks them itself."""
     if settings is None:
         return dict(options)
-    check_owners(options, settings, name=name, key=lambda option: source.key("model", option))
+    for option in options:
+        if option not in settings and (owners := owners_of(option)):
+            what, key = "task" if name in TASKS else "parser", source.key("model", option)
+            raise ConfigError(f"{key} is an option of {' and '.join(owners)}; the {what} is {name}")
     return checked(options, settings, table="model", source=source, known={**MODEL, **settings})
 
 
-def check_owners(options: Iterable[str], known: Iterable[str], *, name: str, key: Callable[[str], str]) -> None:
-    """Raise ConfigError for an option that only models of another kind have; `key` is what the user calls it."""
-    for option in options:
-        if option not in known and (owners := owners_of(option)):
-            what = "task" if name in TASKS else "parser"
-            raise ConfigError(f"{key(option)} is an option of {' and '.join(owners)}; the {what} is {name}")
-
-
-def declared_options(model: Any) -> dict[str, Any] | None:
+def _declared(model: Any) -> Settings | None:
     """Return the options that a model declares; None if it declares none."""
     config = getattr(_main(model), "config", None)
     return None if config is None else settings_of(config, "model")
 
 
-def _is_search(setting: Any) -> bool:
-    return bool(setting.metadata.get("search"))
-
-
 def _main(model: Any) -> Any:
     """Return the part of a model whose options and learner are meant: of a stacked parser, the main parser."""
     return getattr(model, "main", model)
-
-
-def _trainable_part(found: Any) -> Model[Any] | None:
-    """Return the part of a stored model that can be fine-tuned: all of it, or the parser of a pipeline."""
-    part: Model[Any] | None = found.parser if isinstance(found, Pipeline) else found
-    return part if hasattr(part, "learner") else None
 
 
 @dataclass(frozen=True, slots=True)

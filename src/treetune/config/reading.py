@@ -212,16 +212,14 @@ class TagReader(Reader):
         return self._tag(_reported(read, report, path, self.say))
 
 
-def make_reader(config: Config, pipeline: Pipeline | None, say: Say) -> Reader:
-    """Return the reader for a model, which may be the parser of `pipeline`."""
-    kind = TagReader if config.model.is_tagger else TreeReader
+def make_reader(config: Config, say: Say) -> Reader:
+    """Return the reader for a model."""
+    kind, pipeline = TagReader if config.model.is_tagger else TreeReader, config.model.pipeline
     if pipeline is None or not pipeline.taggers:
         return kind(config, say, _load_taggers(config))
     start = config.model.start_from
     if config.train.tagger is not None:
-        raise config.source.error(
-            "train", "tagger", f"{start} is a pipeline that tags all words itself; leave it out"
-        )  # fmt: skip
+        raise config.source.error("train", "tagger", f"{start} is a pipeline that tags all words itself; leave it out")
     # As the parser will see them when the pipeline is used.
     say(f"fine-tuning the parser of {start}; its tagger tags the words of all data")
     return kind(config, say, pipeline)

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from treetune.config.build import ModelConfig
 from treetune.config.config import Config
 from treetune.config.reading import Say, check_readable, fingerprint, make_reader, silent
 from treetune.config.schema import LEARNER, PIPELINE, TOKENIZER
 from treetune.config.tables import to_json
 from treetune.errors import ModelError
 from treetune.evaluation.base import CorpusScores
-from treetune.models.pipeline import Pipeline
-from treetune.models.quantize import quantize
-from treetune.models.registry import make_model, stored_class
+from treetune.models.registry import find
 
 if TYPE_CHECKING:
-    from treetune.evaluation.alignment import TextScores
     from treetune.learning.jackknife import FoldProgress
     from treetune.learning.objectives import Objective
     from treetune.learning.progress import Progress
@@ -78,7 +73,6 @@ class TrainingRun(ABC):
         objectives: What it is trained on besides.
         files: Name, hash and size of each file.
         objective_files: The same for each objective.
-        start: The pipeline whose parser is fine-tuned, if there is one.
         best: By stage, the report on the epoch whose weights were kept.
     """
 
@@ -89,7 +83,6 @@ class TrainingRun(ABC):
     objectives: list[Objective]
     files: dict[str, Any]
     objective_files: dict[str, dict[str, Any]]
-    start: Pipeline | None = None
     best: dict[str, Progress] = field(default_factory=dict)
 
     @classmethod
@@ -103,18 +96,19 @@ class TrainingRun(ABC):
             check_readable(source.path(path))
         for one in config.objectives:
             one.check_loss("tags" if model.is_tagger else "tree")
-        start = model.pipeline()
-        reader = make_reader(config, start, say)
+        reader = make_reader(config, say)
         treebank, dev = reader.treebank(), reader.dev()
         objectives = [reader.objective(one) for one in config.objectives]
         named = {
             "start_from": model.start_from, "clusters": model.options.get("clusters"), "tagger": config.train.tagger,
         }  # fmt: skip
         found = {name: fingerprint(source.model_path(path)) for name, path in named.items() if path is not None}
-        kind = _RUNS.get(model.task, ModelRun if config.stacking.base is None else StackedRun)
+        kind: type[TrainingRun] = ModelRun if config.stacking.base is None else StackedRun
+        if model.task in _RUNS:
+            kind = find(_RUNS[model.task])
         return kind(
             config, kind.make(config, treebank), treebank, dev, objectives, {**reader.files, **found},
-            reader.objective_files, start,
+            reader.objective_files,
         )  # fmt: skip
 
     @staticmethod
@@ -129,7 +123,8 @@ class TrainingRun(ABC):
     @property
     def stored(self) -> Storable:
         """What a model file is to hold: the model, or the pipeline it came from with this model as its parser."""
-        found: Storable = self.model if self.start is None else self.start.with_parser(self.model)
+        pipeline = self.config.model.pipeline
+        found: Storable = self.model if pipeline is None else pipeline.with_parser(self.model)
         return found
 
     @property
@@ -171,15 +166,35 @@ class TrainingRun(ABC):
     def _scores(self) -> dict[str, Any]:
         """Return the scores on the development data."""
 
-    def _report(self, stage: Stage, step: Progress, model: ModelConfig | None = None) -> Report:
-        """Return the report of a trainer; keep it if it is on the epoch whose weights are kept."""
-        if model is not None:
-            model.check_used(step)
+    def _report(self, stage: Stage, step: Progress, *, is_main: bool = True) -> Report:
+        """Return the report of a trainer; keep it if it is on the epoch whose weights are kept.
+
+        The settings of the learner are those of the `is_main` stage.
+        """
+        if is_main:
+            self.config.model.check_used(step)
         kept = self.best.get(stage.name)
         # The best so far; without development data, the last.
         if step.resumed or (step.is_epoch_end and (step.best or kept is None or not kept.best)):
             self.best[stage.name] = step if step.best else replace(step, epoch=step.epochs)
         return Report(stage, training=step)
+
+    def _stage_reports(self, stages: list[Stage], reports: Iterable[Any]) -> Iterator[Report]:
+        """Yield the reports of a training of several stages, of which the last is that of the configured model."""
+        by_name = {stage.name: stage for stage in stages}
+        for report in reports:
+            stage = by_name[report.stage]
+            if report.fold is not None:
+                yield self._fold(stage, report.fold)
+            elif report.training is not None:
+                yield self._report(stage, report.training, is_main=stage is stages[-1])
+            elif getattr(report, "tokenizer", None) is not None:
+                yield Report(stage, tokenizer=report.tokenizer)
+            else:
+                self.model = report.model
+
+    def _fold(self, stage: Stage, fold: FoldProgress) -> Report:
+        return Report(stage, fold=fold)
 
 
 class ModelRun(TrainingRun):
@@ -205,7 +220,7 @@ class ModelRun(TrainingRun):
             threads=self.config.run.threads, **options,
         )  # fmt: skip
         stage = self._stage("model", "")
-        return (self._report(stage, step, self.config.model) for step in steps)
+        return (self._report(stage, step) for step in steps)
 
     def _stage(self, name: str, title: str, *, times: int = 1) -> Stage:
         # Without a treebank an epoch is a pass over the first objective.
@@ -253,147 +268,34 @@ class StackedRun(ModelRun):
 
         config, stacking, base = self.config, self.config.stacking, self.config.stacking.base
         assert base is not None
-        stages = {
-            "jackknife": self._stage("jackknife", f"base parser ({base.name}), jackknifed:", times=stacking.folds - 1),
-            "base": self._stage("base", f"base parser ({base.name}), on the whole treebank:"),
-            "main": self._stage("main", f"stacked parser ({config.model.name}):"),
-        }
+        stages = [
+            self._stage("jackknife", f"base parser ({base.name}), jackknifed:", times=stacking.folds - 1),
+            self._stage("base", f"base parser ({base.name}), on the whole treebank:"),
+            self._stage("main", f"stacked parser ({config.model.name}):"),
+        ]
         options: Any = {"epochs": config.epochs, **config.model.learning}
         reports = train_stacked(
             base.make, config.model.make, self.treebank, dev=self.dev, folds=stacking.folds,
             base_options={"epochs": config.epochs}, main_options=options, seed=config.train.seed,
             threads=config.run.threads, checkpoint=checkpoint, resume=resume,
         )  # fmt: skip
-        for report in reports:
-            if report.fold is not None:
-                yield self._fold(stages["jackknife"], report.fold, base)
-            elif report.training is not None:
-                yield self._report(
-                    stages[report.stage], report.training, config.model if report.stage == "main" else None
-                )
-            else:
-                self.model = report.model
+        return self._stage_reports(stages, reports)
 
-    def _fold(self, stage: Stage, fold: FoldProgress, base: ModelConfig) -> Report:
+    def _fold(self, stage: Stage, fold: FoldProgress) -> Report:
         from treetune.evaluation.scores import evaluate_trees
 
         if fold.outputs is None:
             return Report(stage, fold=fold)
-        scores = evaluate_trees(self.treebank, fold.outputs)
-        self.files["base"] = {"parser": base.name, "folds": fold.folds, "scores": numbers(scores)}
+        scores, base = evaluate_trees(self.treebank, fold.outputs), self.config.train.base
+        self.files["base"] = {"parser": base, "folds": fold.folds, "scores": numbers(scores)}
         return Report(stage, fold=fold, scores=scores)
 
 
-class TextRun(TrainingRun):
-    """A training whose result reads raw text: a pipeline or a tokenizer."""
-
-    def _scores(self) -> dict[str, Any]:
-        scores: dict[str, Any] = {stage: numbers(best.dev) for stage, best in self.best.items() if best.dev is not None}
-        pipeline = Pipeline.of(self.model)
-        if self.dev and pipeline.tokenizer is not None:
-            text = self._text_scores(pipeline)
-            scores |= {"text": {name: text[name] for name in _metrics(pipeline)}, "text_signature": text.signature("*")}
-        return scores
-
-    def _text_scores(self, pipeline: Pipeline) -> TextScores:
-        from treetune.corpus.rawtext import raw_text
-        from treetune.evaluation.alignment import evaluate_text
-
-        text = raw_text(example.sentence for example in self.dev)
-        return evaluate_text(self.dev, pipeline.parse_text(text, threads=self.config.run.threads))
-
-
-class TokenizerRun(TextRun):
-    """The training of a tokenizer."""
-
-    @staticmethod
-    def make(config: Config, treebank: list[Any]) -> Any:
-        """Return an untrained tokenizer."""
-        return stored_class(TOKENIZER)()
-
-    def train(self, *, checkpoint: str | Path | None = None, resume: bool = False) -> Iterator[Report]:
-        """Train the tokenizer and yield reports."""
-        from treetune.learning.tokenizer_training import train_tokenizer
-
-        reports = train_tokenizer(
-            self.model, self.treebank, dev=self.dev or None, epochs=self.config.epochs, seed=self.config.train.seed,
-            checkpoint=checkpoint, resume=resume,
-        )  # fmt: skip
-        stage = Stage(TOKENIZER, "", 0)
-        return (Report(stage, tokenizer=report) for report in reports)
-
-    def _training(self) -> dict[str, Any]:
-        return {"task": TOKENIZER, "epochs": self.config.epochs}
-
-    def _model_table(self) -> dict[str, Any]:
-        return {"task": TOKENIZER}
-
-
-class PipelineRun(TextRun):
-    """The training of a pipeline: tokenizer, tagger, and a parser on jackknifed tags."""
-
-    @staticmethod
-    def make(config: Config, treebank: list[Any]) -> Any:
-        """Return an untrained pipeline; its tagger predicts the columns that the treebank has."""
-        tokenizer: Any = stored_class(TOKENIZER)() if config.pipeline.tokenizer else None
-        return Pipeline(tokenizer, [_make_tagger(treebank)()], config.model.make())
-
-    def train(self, *, checkpoint: str | Path | None = None, resume: bool = False) -> Iterator[Report]:
-        """Train all parts and yield reports."""
-        from treetune.learning.pipeline_training import train_pipeline
-
-        config, table, size = self.config, self.config.pipeline, len(self.treebank)
-        tagger_options: Any = {"epochs": table.tagger_epochs, "learner": table.tagger_learner}
-        parser_options: Any = {"epochs": config.epochs, **config.model.learning}
-        stages = {
-            "tokenizer": Stage("tokenizer", "tokenizer:", 0),
-            "jackknife": Stage("jackknife", "tagger, jackknifed:", size * table.tagger_epochs * (table.jackknife - 1)),
-            "tagger": Stage("tagger", "tagger, on the whole treebank:", size * table.tagger_epochs),
-            "parser": Stage("parser", "parser:", size * config.epochs),
-        }
-        reports = train_pipeline(
-            self.model, self.treebank, dev=self.dev, make_tagger=_make_tagger(self.treebank), folds=table.jackknife,
-            seed=config.train.seed, threads=config.run.threads, tokenizer_epochs=table.tokenizer_epochs,
-            tagger_options=tagger_options, parser_options=parser_options, checkpoint=checkpoint, resume=resume,
-        )  # fmt: skip
-        for report in reports:
-            if report.training is not None:
-                yield self._report(
-                    stages[report.stage], report.training, config.model if report.stage == "parser" else None
-                )
-            else:
-                yield Report(stages[report.stage], fold=report.fold, tokenizer=report.tokenizer)
-        if table.quantize:
-            self.model = quantize(self.model)
-
-    def _settings(self) -> dict[str, Any]:
-        return dict(self.best["parser"].settings)
-
-    def _model_table(self) -> dict[str, Any]:
-        return self.config.model.table(self.model.parser)
-
-    def _training(self) -> dict[str, Any]:
-        epochs = {"tagger": self.config.pipeline.tagger_epochs, "parser": self.config.epochs}
-        parts = {
-            name: {"epochs": epochs[name], "best_epoch": best.epoch, **best.settings}
-            for name, best in self.best.items()
-        }
-        return {"task": PIPELINE, "columns": list(self.model.taggers[0].columns), **parts}
-
-
-_RUNS: dict[str, type[TrainingRun]] = {TOKENIZER: TokenizerRun, PIPELINE: PipelineRun}
-
-
-def _make_tagger(treebank: list[Any]) -> Callable[[], Any]:
-    from treetune.learning.pipeline_training import tag_columns
-
-    return partial(make_model, "tag", columns=tag_columns(treebank))
-
-
-def _metrics(pipeline: Pipeline) -> list[str]:
-    """Return the metrics on raw text that the parts of a pipeline have a say in."""
-    tags = [name.upper() for tagger in pipeline.taggers for name in tagger.columns if name in ("upos", "xpos")]
-    return ["Tokens", "Words", "Sentences", *tags, *(["UAS", "LAS", "CLAS"] if pipeline.parser is not None else [])]
+# The trainings of other tasks than one model, as "module:name".
+_RUNS = {
+    TOKENIZER: "treetune.config.text_run:TokenizerRun",
+    PIPELINE: "treetune.config.text_run:PipelineRun",
+}
 
 
 def numbers(scores: CorpusScores) -> dict[str, float]:
