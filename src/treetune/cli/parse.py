@@ -92,7 +92,7 @@ def parse(
     if base is not None:
         if lenient:
             raise ConfigError(
-                "--lenient skips sentences, and the trees of --base would no longer fit; leave one of them"
+                "--lenient skips sentences, and the base trees of --base would no longer fit; leave one out"
             )
         if base == source == STANDARD_STREAM:
             raise ConfigError("only one of IN and --base can be read from stdin")
