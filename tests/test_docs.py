@@ -49,7 +49,7 @@ def blocks(page: Path, *languages: str) -> list[tuple[str, str]]:
     return [(language, text) for language, text in found if language in languages]
 
 
-def with_blocks(*languages: str) -> Any:
+def with_blocks(*languages: str) -> pytest.MarkDecorator:
     """Parametrize over the pages that have such blocks."""
     pages = [page for page in PAGES if blocks(page, *languages)]
     return pytest.mark.parametrize("page", pages, ids=lambda page: page.stem)
