@@ -22,7 +22,6 @@ from experiments.tagging import ENTITY_METRICS
 from strategies import trees
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.evaluate import evaluate, mcnemar, paired_bootstraps
-from treetune.models.base import Parser
 from treetune.sample import generate
 
 GOLD = generate(60, seed=3)
@@ -30,9 +29,8 @@ TEST = "some-test"
 Make = Callable[..., Any]
 
 
-def oracle(skill: float, seed: int, gold: list[Example] = GOLD) -> Parser:
-    parser: Any = Oracle(gold, skill, seed)
-    return parser
+def oracle(skill: float, seed: int, gold: list[Example] = GOLD) -> Any:
+    return Oracle(gold, skill, seed)
 
 
 def scores(skill: float, seed: int) -> Any:
