@@ -174,17 +174,19 @@ def raw_text_table(record: Record) -> str:
 
 
 def versions_table(record: Record) -> str:
-    """Return the speed of each parser at an earlier commit and now."""
+    """Return the speed of each parser at an earlier commit and now: parsing, and training where it was measured."""
     settings = record["settings"]
     about = (
-        f"`{settings['test']}`, one thread: commit `{settings['old'][:12]}` and the one below with the same model and "
-        f"the same trees, from memory to memory, {settings['repeats']} rounds in turn. No other parser took part."
+        f"`{settings['test']}`, one thread: commit `{settings['old'][:12]}` and the one below with the same trees, "
+        f"from memory to memory, {settings['repeats']} rounds in turn. No other parser took part."
     )
-    header = ("system", "words per CPU-s, before", "words per CPU-s, now", "times as fast")
     rows = [
-        (parser["name"], spread(parser["old"]), spread(parser["new"]), spread(parser["times"], 2))
+        (f"{parser['name']}, {work}", spread(found["old"]), spread(found["new"]), spread(found["times"], 2))
         for parser in record["parsers"]
+        for work, found in (("parsing", parser), ("training", parser.get("training")))
+        if found is not None
     ]
+    header = ("system", "words per CPU-s, before", "words per CPU-s, now", "times as fast")
     return "\n\n".join([about, markdown(header, rows)])
 
 

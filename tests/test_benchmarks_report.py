@@ -176,7 +176,11 @@ def test_training_has_a_mean_for_each_parser_and_a_row_for_each_seed() -> None:
 def test_versions_show_both_speeds_and_how_they_differ() -> None:
     text = report.versions_table(VERSIONS)
     assert "commit `fedcba987654` and the one below" in text
-    assert "| treetune graph | 17,000 ± 100 | 25,000 ± 100 | 1.46 ± 0.01 |" in text
+    assert "| treetune graph, parsing | 17,000 ± 100 | 25,000 ± 100 | 1.46 ± 0.01 |" in text
+    assert "training" not in text
+    trained = {"old": summary(1000.0), "new": summary(1100.0), "times": summary(1.1, 0.02)}
+    both = report.versions_table({**VERSIONS, "parsers": [{**VERSIONS["parsers"][0], "training": trained}]})
+    assert "| treetune graph, training | 1,000 ± 0 | 1,100 ± 0 | 1.10 ± 0.02 |" in both
 
 
 def test_earlier_figures_stand_beside_each_other() -> None:
