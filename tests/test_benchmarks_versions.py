@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from benchmarks import versions
+from benchmarks import measure, versions
 from experiment_samples import write_treebanks
 
 
@@ -58,10 +58,10 @@ def test_nothing_is_recorded_of_versions_that_parse_otherwise(compared: Any) -> 
 
 @pytest.mark.parametrize("parser", versions.PARSERS)
 def test_a_version_trains_and_parses_on_demand(parser: str, small: Path) -> None:
-    with versions.Version(versions.measure.REPOSITORY / "src", parser, small, 20) as version:
+    with versions.Version(measure.REPOSITORY / "src", parser, small, 20) as version:
         assert set(version.about) == {"trees", "words"}
         assert all(version.cpu_seconds(work) > 0 for work in ("train", "parse", "parse"))
-        with versions.Version(versions.measure.REPOSITORY / "src", parser, small, 20) as other:
+        with versions.Version(measure.REPOSITORY / "src", parser, small, 20) as other:
             assert other.about == version.about
 
 
