@@ -173,9 +173,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
     """Measure everything and return the record."""
-    measure.require(PACKAGES)
     chosen = {key: getattr(options, key) for key in FIELD}
     field = contestants(chosen)
+    needed = {"UDPipe": "ufal.udpipe", "spaCy": "spacy"}
+    measure.require(["udtools", *(needed[name.split()[0]] for name in field if name.split()[0] in needed)])
     for contestant in field.values():
         contestant.train(options.retrain)
     with tempfile.TemporaryDirectory() as name:

@@ -67,7 +67,7 @@ def blinded(lines: Sequence[str]) -> list[str]:
         columns = line.split("\t")
         if is_word(line):
             seen = {ID, FORM, UPOS, XPOS}
-            columns = [columns[place] if place in seen else "_" for place in range(COLUMNS)]
+            columns = [columns[index] if index in seen else "_" for index in range(COLUMNS)]
         elif len(columns) == COLUMNS and "." in columns[ID]:
             continue
         kept.append("\t".join(columns))

@@ -10,6 +10,7 @@ import json
 import shutil
 import sys
 import tempfile
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,54 +18,21 @@ from typing import Any
 
 from benchmarks import measure
 
-TRAIN = Path("ud", "en_ewt-train.conllu")
-DEV = Path("ud", "en_ewt-dev.conllu")
-
-# UDPipe's own defaults, with two exceptions: XPOS in place of FEATS, so that it sees what treetune sees, and
-# fewer iterations than its 10, because each takes minutes.
-UDPIPE_SETTINGS = {
-    "iterations": "6",
-    "embedding_upostag": "20",
-    "embedding_xpostag": "20",
-    "embedding_feats": "0",
-    "embedding_form": "50",
-    "embedding_lemma": "0",
-    "embedding_deprel": "20",
-    "hidden_layer": "200",
-    "batch_size": "10",
-    "learning_rate": "0.02",
-    "learning_rate_final": "0.001",
-    "l2": "0.5",
-    "transition_system": "projective",
-    "transition_oracle": "dynamic",
-    "structured_interval": "8",
-    "use_gold_tags": "1",
-}
-
-# The whole way from raw text: UDPipe's tokenizer, tagger and parser with its own options, but fewer rounds than its 100
-# epochs, 20 and 10 iterations, because they take hours, and no lemmas, which nobody else here predicts.
-UDPIPE_TEXT_SETTINGS = {
-    "tokenizer": "dimension=24;epochs=30;batch_size=50;learning_rate=0.005;dropout=0.1;early_stopping=0",
-    "tagger": "models=1;iterations=4;use_lemma=0;provide_lemma=0;use_xpostag=1;provide_xpostag=1;"
-    "use_feats=0;provide_feats=0",
-    "parser": ";".join(
-        f"{name}={value}" for name, value in {**UDPIPE_SETTINGS, "iterations": "3", "use_gold_tags": "0"}.items()
-    ),
-}
-
+TRAIN, DEV = Path("ud", "en_ewt-train.conllu"), Path("ud", "en_ewt-dev.conllu")
+UDPIPE = tomllib.loads(Path(__file__).with_name("udpipe.toml").read_text(encoding="utf-8"))
 # spaCy sees the words only: that is its default.
 SPACY_CONFIG = Path(__file__).with_name("spacy.cfg")
 
 
 def train_udpipe(data: Path, model: Path) -> None:
     """Train the parser of UDPipe, no tokenizer and no tagger, on gold tags."""
-    options = ";".join(f"{name}={value}" for name, value in UDPIPE_SETTINGS.items())
+    options = ";".join(f"{name}={value}" for name, value in UDPIPE["udpipe"].items())
     _train_udpipe(data, model, tokenizer="none", tagger="none", parser=options)
 
 
 def train_udpipe_text(data: Path, model: Path) -> None:
     """Train the tokenizer, the tagger and the parser of UDPipe."""
-    _train_udpipe(data, model, **UDPIPE_TEXT_SETTINGS)
+    _train_udpipe(data, model, **UDPIPE["udpipe-text"])
 
 
 def _train_udpipe(data: Path, model: Path, *, tokenizer: str, tagger: str, parser: str) -> None:
@@ -120,8 +88,8 @@ class Peer:
 
 
 PEERS = {
-    "udpipe": Peer(train_udpipe, UDPIPE_SETTINGS, "udpipe.model"),
-    "udpipe-text": Peer(train_udpipe_text, UDPIPE_TEXT_SETTINGS, "udpipe-text.model"),
+    "udpipe": Peer(train_udpipe, UDPIPE["udpipe"], "udpipe.model"),
+    "udpipe-text": Peer(train_udpipe_text, UDPIPE["udpipe-text"], "udpipe-text.model"),
     "spacy": Peer(train_spacy, {"spacy.cfg": SPACY_CONFIG.read_text(encoding="utf-8")}, "spacy-model"),
 }
 

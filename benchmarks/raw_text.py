@@ -36,10 +36,8 @@ PEER = "udpipe-text"
 class Treetune:
     """A pipeline of treetune."""
 
-    def __init__(self, model: str, beam: int | None = None) -> None:
+    def __init__(self, model: str) -> None:
         self._pipeline = treetune.load(model)
-        if beam is not None:
-            self._pipeline = self._pipeline.with_options(beam=beam)
 
     def trees(self, text: str) -> object:
         """Parse a text, from a string to objects."""

@@ -9,7 +9,7 @@ Record = Mapping[str, Any]
 
 INTERVAL = "± is the 95 % interval of the mean"
 SPEED = "words_per_cpu_second"
-GOALS = "goals"
+EARLIER = "earlier"
 
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -174,17 +174,19 @@ def raw_text_table(record: Record) -> str:
 
 
 def versions_table(record: Record) -> str:
-    """Return the speed of each parser at an earlier commit and now."""
+    """Return the speed of each parser at an earlier commit and now: parsing, and training where it was measured."""
     settings = record["settings"]
     about = (
-        f"`{settings['test']}`, one thread: commit `{settings['old'][:12]}` and the one below with the same model and "
-        f"the same trees, from memory to memory, {settings['repeats']} rounds in turn. No other parser took part."
+        f"`{settings['test']}`, one thread: commit `{settings['old'][:12]}` and the one below with the same trees, "
+        f"from memory to memory, {settings['repeats']} rounds in turn. No other parser took part."
     )
-    header = ("system", "words per CPU-s, before", "words per CPU-s, now", "times as fast")
     rows = [
-        (parser["name"], spread(parser["old"]), spread(parser["new"]), spread(parser["times"], 2))
+        (f"{parser['name']}, {work}", spread(found["old"]), spread(found["new"]), spread(found["times"], 2))
         for parser in record["parsers"]
+        for work, found in (("parsing", parser), ("training", parser.get("training")))
+        if found is not None
     ]
+    header = ("system", "words per CPU-s, before", "words per CPU-s, now", "times as fast")
     return "\n\n".join([about, markdown(header, rows)])
 
 
@@ -218,40 +220,13 @@ def tagging_table(record: Record) -> str:
     return "\n\n".join([about, markdown(("tagger", *TAGGING_COLUMNS, "words per CPU-s"), rows)])
 
 
-# What a goal can be about, with the decimals that are shown.
-MEASURES = {"test_UAS": 2, "test_LAS": 2, SPEED: 0, "cpu_minutes": 1}
-
-
-def goals_table(record: Record, results: Sequence[Record]) -> str:
-    """Return the goals of a family of parsers beside what `results` say and what peers reached earlier."""
-    header = ("", "goal", "measured", "reached", "peers, measured earlier")
-    return "\n\n".join([record["about"], markdown(header, [_goal_row(goal, results) for goal in record["goals"]])])
-
-
-def _goal_row(goal: Record, results: Sequence[Record]) -> tuple[str, ...]:
-    peers = "; ".join(f"{name}: {figure:,}" for name, figure in goal["peers"].items())
-    bound = " ".join(f"{sign} {goal[name]:,}" for name, sign in (("at_least", "≥"), ("at_most", "≤")) if name in goal)
-    found = measured(goal["parser"], goal["measure"], results)
-    if found is None:
-        return goal["what"], bound, "", "", peers
-    # A bound that a goal does not have is kept by any number.
-    mean = found["mean"]
-    kept = goal.get("at_least", mean) <= mean <= goal.get("at_most", mean)
-    verdict = ("yes" if kept else "no") if bound else ""
-    return goal["what"], bound, spread(found, MEASURES[goal["measure"]]), verdict, peers
-
-
-def measured(parser: str, measure: str, results: Sequence[Record]) -> Record | None:
-    """Return the first summary of a measure: the speed now or from a comparison, all else over seeds of a training."""
-    by_kind = {
-        kind: [one for one in results if one["benchmark"] == kind] for kind in ("versions", "compare", "training")
-    }
-    if measure != SPEED:
-        means = [one["mean"][measure] for one in by_kind["training"] if one["settings"].get("parser") == parser]
-        return means[0] if means else None
-    found = [(one["name"], one["new"]) for result in by_kind["versions"] for one in result["parsers"]]
-    found += [(one["name"], one["parse"][SPEED]) for result in by_kind["compare"] for one in result["systems"]]
-    return next((speed for name, speed in found if name == f"treetune {parser}"), None)
+def earlier_table(record: Record) -> str:
+    """Return figures of other parsers from earlier, which are no measurements of this page."""
+    rows = [
+        (one["what"], "; ".join(f"{name}: {figure:,}" for name, figure in one["peers"].items()))
+        for one in record["figures"]
+    ]
+    return "\n\n".join([f"## {record['title']}", record["about"], markdown(("", "measured earlier"), rows)])
 
 
 TABLES: dict[str, tuple[str, Callable[[Record], str]]] = {
@@ -263,19 +238,19 @@ TABLES: dict[str, tuple[str, Callable[[Record], str]]] = {
     "reordering": ("Word order", reordering_table),
     "overhead": ("Training overhead", overhead_table),
 }
-ORDER = ("raw_text", "compare", "versions", GOALS, "training", "tagging", "startup", "reordering", "overhead")
+ORDER = ("raw_text", "compare", "versions", EARLIER, "training", "tagging", "startup", "reordering", "overhead")
 
 
-def section(record: Record, results: Sequence[Record]) -> str:
-    """Return one result as a section with its origin; goals, which are no measurements, beside all results."""
-    if record["benchmark"] == GOALS:
-        return "\n\n".join([f"## {record['title']}", goals_table(record, results)])
+def section(record: Record) -> str:
+    """Return one result as a section with its origin."""
+    if record["benchmark"] == EARLIER:
+        return earlier_table(record)
     title, table = TABLES[record["benchmark"]]
     return "\n\n".join([f"## {title}", table(record), origin(record)])
 
 
 def page(records: Sequence[Record]) -> str:
-    """Return all results as one page: goals after the comparisons, all parsers that were trained in one table."""
+    """Return all results as one page, with all parsers that were trained in one table."""
     made = "<!-- Made by `python -m benchmarks report` from the files in benchmarks/results; do not edit. -->"
     about = "How accurate, how fast and how large treetune's models are; all times are CPU time of one thread."
     parts = [made, "# Benchmarks", about]
@@ -284,5 +259,5 @@ def page(records: Sequence[Record]) -> str:
         if kind == "training" and chosen:
             parts.append("## Training\n\n" + training_tables(chosen))
         else:
-            parts += [section(record, records) for record in chosen]
+            parts += map(section, chosen)
     return "\n\n".join(parts) + "\n"

@@ -2,7 +2,7 @@
 
 Each model is trained on UD English EWT in a process of its own on one thread, the epoch chosen on dev. Speed is from
 `Sentence` objects without tags to `Sentence` objects with tags (`Tagger.annotate`), encoding included, on the test
-file over and over, all models in turn; UDPipe 1 (`--udpipe MODEL`) takes part if a model of it is there.
+file over and over, all models in turn.
 """
 
 from __future__ import annotations
@@ -93,29 +93,8 @@ def speeds(names: list[str], arguments: argparse.Namespace) -> dict[str, Any]:
         tagger = load_tagger(model_path(arguments.cache, name, arguments.seeds[0]))
         return lambda: lambda: tagger.annotate(text)
 
-    tasks = {name: task(name) for name in names}
-    if arguments.udpipe is not None:
-        tasks["UDPipe 1"] = udpipe_task(arguments.udpipe, bare)
-    seconds = measure.interleaved(tasks, arguments.repeats)
-    sizes = {name: sum(map(len, bare)) if name == "UDPipe 1" else words for name in tasks}
-    return {name: measure.summary([sizes[name] / value for value in values]) for name, values in seconds.items()}
-
-
-def udpipe_task(path: Path, sentences: list[treetune.Sentence]) -> Callable[[], Callable[[], object]]:
-    """Return what tags the sentences with UDPipe; making its objects is not timed."""
-    from ufal import udpipe
-
-    model = udpipe.Model.load(str(path))
-
-    def prepare() -> Callable[[], object]:
-        made = []
-        for sentence in sentences:
-            made.append(udpipe.Sentence())
-            for word in sentence.forms[1:]:
-                made[-1].addWord(word)
-        return lambda: [model.tag(sentence, model.DEFAULT) for sentence in made]
-
-    return prepare
+    seconds = measure.interleaved({name: task(name) for name in names}, arguments.repeats)
+    return {name: measure.summary([words / value for value in values]) for name, values in seconds.items()}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -125,7 +104,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="one model each")
     parser.add_argument("--repeats", type=int, default=5, help="rounds of the comparison of speed")
     parser.add_argument("--copies", type=int, default=4, help="how often the test file is tagged in a round")
-    parser.add_argument("--udpipe", type=Path, help="a model of UDPipe 1 with a tagger")
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:

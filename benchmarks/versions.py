@@ -1,13 +1,15 @@
-"""The speed of this version of treetune beside that of an earlier commit, on the same models.
+"""The speed of this version of treetune beside that of an earlier commit: training and parsing.
 
-Each version runs in a process of its own with one thread; both parse the same file in turn, `--repeats` times. Their
-trees must be the same: a faster parser that parses otherwise is another parser, and nothing is recorded.
+Each version runs in a process of its own with one thread and trains a model of its own, since files of one may not be
+read by the other; then both train and parse in turn, `--repeats` times, from memory to memory. Their trees must be the
+same: a faster parser that parses otherwise is another parser, and nothing is recorded.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import itertools
 import json
 import os
 import subprocess
@@ -18,34 +20,40 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks import conllu_columns, measure
+from benchmarks import measure
+from benchmarks.training import PARTS, TRAIN
 
-TEST = Path("ud", "en_ewt-test.conllu")
+TEST = PARTS["test"]
 PACKAGES = ("numpy", "numba")
 OLD, NEW = "old", "new"
+PARSERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "transition": ("TransitionParser", {"beam": 8}),
+    "graph": ("GraphParser", {"order": 1}),
+    "graph2": ("GraphParser", {"order": 2}),
+}
 
 
 class Version:
-    """One version of treetune with one model loaded, in a process that parses the file when it is told to."""
+    """One version of treetune with one kind of parser, in a process that trains or parses when it is told to."""
 
-    def __init__(self, source: Path, model: Path, test: Path) -> None:
+    def __init__(self, source: Path, parser: str, data: Path, sentences: int) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.versions", str(model), str(test)],
+            [sys.executable, "-m", "benchmarks.versions", parser, str(data), str(sentences)],
             env={**os.environ, **measure.ONE_THREAD, "PYTHONPATH": measure.python_path(source, measure.REPOSITORY)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
-        self.trees = self._answer()
+        self.about = self._answer()
 
     def _answer(self) -> Any:
         assert self._process.stdout is not None
         return json.loads(self._process.stdout.readline())
 
-    def cpu_seconds(self) -> float:
-        """Parse the file once more; return what that took."""
+    def cpu_seconds(self, work: str) -> float:
+        """Train ("train") or parse the test file ("parse") once more; return what that took."""
         assert self._process.stdin is not None
-        print("again", file=self._process.stdin, flush=True)
+        print(work, file=self._process.stdin, flush=True)
         return float(self._answer())
 
     def __enter__(self) -> Version:
@@ -56,16 +64,27 @@ class Version:
         self._process.communicate()
 
 
-def serve(model: Path, test: Path) -> None:
-    """Be the process of a version: print a checksum of all trees, then CPU seconds for every line that comes in."""
+def serve(kind: str, data: Path, sentences: int) -> None:
+    """Be the process of a version: print words and a checksum of all trees, then CPU seconds for every line."""
     import treetune
 
-    parser = treetune.load(model)
-    sentences = [example.sentence for example in treetune.read_trees(test, trees=False)]
-    trees = [(tree.heads, tree.labels) for tree in parser.predict_batch(sentences)]
-    print(json.dumps(hashlib.sha256(repr(trees).encode()).hexdigest()), flush=True)
-    for _ in sys.stdin:
-        print(json.dumps(measure.cpu_seconds(lambda: parser.predict_batch(sentences))), flush=True)
+    treebank = list(itertools.islice(treetune.read_trees(data / TRAIN), sentences))
+    tests = [example.sentence for example in treetune.read_trees(data / TEST, trees=False)]
+
+    def train() -> Any:
+        name, options = PARSERS[kind]
+        parser = getattr(treetune, name)(**options)
+        for _ in treetune.train(parser, treebank, epochs=1, seed=0):
+            pass
+        return parser
+
+    parser = train()
+    trees = [(tuple(tree.heads), tuple(tree.labels)) for tree in parser.predict_batch(tests)]
+    words = {"train": sum(len(example.sentence) for example in treebank), "parse": sum(map(len, tests))}
+    print(json.dumps({"trees": hashlib.sha256(repr(trees).encode()).hexdigest(), "words": words}), flush=True)
+    works = {"train": train, "parse": lambda: parser.predict_batch(tests)}
+    for line in sys.stdin:
+        print(json.dumps(measure.cpu_seconds(works[line.strip()])), flush=True)
 
 
 @contextmanager
@@ -79,52 +98,54 @@ def checked_out(commit: str) -> Iterator[Path]:
         yield Path(folder, "src")
 
 
-def compare(name: str, model: Path, test: Path, sources: dict[str, Path], repeats: int) -> dict[str, Any]:
-    """Return the speeds of both versions with one model, and their ratio round by round."""
-    words = conllu_columns.count_words(test)
-    speeds: dict[str, list[float]] = {version: [] for version in sources}
-    with ExitStack() as stack:
-        running = {version: stack.enter_context(Version(source, model, test)) for version, source in sources.items()}
-        if running[OLD].trees != running[NEW].trees:
-            raise SystemExit(f"{name}: the two versions give different trees; nothing is recorded")
-        for number, order in enumerate(measure.rounds(list(sources), repeats), start=1):
-            for version in order:
-                speeds[version].append(words / running[version].cpu_seconds())
-            latest = ", ".join(f"{version} {values[-1]:,.0f}" for version, values in speeds.items())
-            measure.say(f"{name}, round {number} of {repeats}, words per CPU-second: {latest}")
-    ratio = [new / old for new, old in zip(speeds[NEW], speeds[OLD], strict=True)]
-    return {
-        "name": name,
-        "model_sha256": measure.sha256(model),
-        **{version: measure.summary(values) for version, values in speeds.items()},
-        "times": measure.summary(ratio),
+def compare(parser: str, data: Path, sources: dict[str, Path], *, sentences: int, repeats: int) -> dict[str, Any]:
+    """Return the speeds of both versions with one kind of parser, and their ratio round by round."""
+    speeds: dict[str, dict[str, list[float]]] = {
+        work: {version: [] for version in sources} for work in ("train", "parse")
     }
+    with ExitStack() as stack:
+        running = {
+            version: stack.enter_context(Version(source, parser, data, sentences))
+            for version, source in sources.items()
+        }
+        if running[OLD].about != running[NEW].about:
+            raise SystemExit(f"{parser}: the two versions give different trees; nothing is recorded")
+        for number, order in enumerate(measure.rounds(list(sources), repeats), start=1):
+            for work, found in speeds.items():
+                for version in order:
+                    words = running[version].about["words"][work]
+                    found[version].append(words / running[version].cpu_seconds(work))
+                latest = ", ".join(f"{version} {values[-1]:,.0f}" for version, values in found.items())
+                measure.say(f"{parser}, {work}, round {number} of {repeats}, words per CPU-second: {latest}")
+    return {"name": f"treetune {parser}", **_summary(speeds["parse"]), "training": _summary(speeds["train"])}
+
+
+def _summary(speeds: dict[str, list[float]]) -> dict[str, Any]:
+    ratio = [new / old for new, old in zip(speeds[NEW], speeds[OLD], strict=True)]
+    return {**{version: measure.summary(values) for version, values in speeds.items()}, "times": measure.summary(ratio)}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this benchmark."""
     parser.add_argument("--old", required=True, help="the commit to compare with")
-    parser.add_argument(
-        "--model", action="append", required=True, metavar="NAME=FILE", help="a model that both can read"
-    )
+    parser.add_argument("--parsers", nargs="+", choices=list(PARSERS), default=list(PARSERS), help="which of them")
+    parser.add_argument("--sentences", type=int, default=2000, help="to train on, one epoch (default: %(default)s)")
     parser.add_argument("--repeats", type=int, default=10, help="timed rounds (default: %(default)s)")
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
-    """Compare the versions on every model and return the record."""
-    test = options.data / TEST
+    """Compare the versions with every parser and return the record."""
     with checked_out(options.old) as source:
         sources = {OLD: source, NEW: measure.REPOSITORY / "src"}
-        named = [model.partition("=") for model in options.model]
-        parsers = [compare(name, Path(file), test, sources, options.repeats) for name, _, file in named]
-    settings = {"test": TEST.as_posix(), "words": conllu_columns.count_words(test), "repeats": options.repeats}
+        size = {"sentences": options.sentences, "repeats": options.repeats}
+        parsers = [compare(parser, options.data, sources, **size) for parser in options.parsers]
     return {
         "benchmark": "versions",
         **measure.provenance(PACKAGES),
-        "settings": {**settings, "threads": 1, "old": options.old},
+        "settings": {"test": TEST.as_posix(), "train": TRAIN.as_posix(), **size, "threads": 1, "old": options.old},
         "parsers": parsers,
     }
 
 
 if __name__ == "__main__":
-    serve(*map(Path, sys.argv[1:]))
+    serve(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-import json
 import random
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -176,57 +174,30 @@ def with_predicted_tags(data: Data) -> Data:
     Training sentences are tagged by taggers that have not seen them (jackknifing), all others by one that was trained
     on the treebank.
     """
-    taggers: list[Tagger] = []
+    columns, tagger = _tags(tuple(data.train))
 
     def part(examples: list[Example]) -> list[Example]:
-        def tags() -> list[tuple[str, ...]]:
-            if not taggers:
-                taggers.append(_trained_tagger(data.train))
-            sentences = taggers[0].annotate([example.sentence.without(*UPOS) for example in examples])
-            return [sentence.upos for sentence in sentences]
-
-        return _with_tags(examples, f"by {_digest_of(data.train)}", tags)
+        sentences = tagger.annotate([example.sentence.without(*UPOS) for example in examples])
+        return [_with_tags(example, tagged.upos) for example, tagged in zip(examples, sentences, strict=True)]
 
     return replace(
         data,
-        train=_with_tags(data.train, "train", lambda: _jackknifed(data.train)),
+        train=[_with_tags(example, tags) for example, tags in zip(data.train, columns, strict=True)],
         dev=part(data.dev),
         tests={name: part(examples) for name, examples in data.tests.items()},
         others={name: part(examples) for name, examples in data.others.items()},
     )
 
 
-def _jackknifed(examples: list[Example]) -> list[tuple[str, ...]]:
+@cache
+def _tags(examples: tuple[Example, ...]) -> tuple[list[tuple[str, ...]], Tagger]:
+    """Return the tags of a treebank by jackknifing, and a tagger that was trained on all of it; made once."""
     found = jackknife_tags(lambda: Tagger(columns=UPOS), examples, folds=TAG_FOLDS, seed=0, epochs=TAG_EPOCHS)
-    return [example.sentence.upos for example in found]
-
-
-def _trained_tagger(examples: Sequence[Example]) -> Tagger:
     tagger = Tagger(columns=UPOS)
     for _ in treetune.train(tagger, tagged(examples, UPOS), epochs=TAG_EPOCHS, seed=0):
         pass
-    return tagger
+    return [example.sentence.upos for example in found], tagger
 
 
-def _with_tags(examples: list[Example], by: str, make: Callable[[], list[tuple[str, ...]]]) -> list[Example]:
-    """Return the examples with the tags that `make` gives them, made once and kept in the temporary folder."""
-    path = KEPT / f"tags-{_digest_of(examples, by)}.json"
-    if path.is_file():
-        columns = [tuple(tags) for tags in json.loads(path.read_text(encoding="utf-8"))]
-    else:
-        columns = make()
-        path.parent.mkdir(exist_ok=True)
-        part = path.with_suffix(".part")
-        part.write_text(json.dumps(columns), encoding="utf-8")
-        part.replace(path)
-    return [
-        replace(example, sentence=replace(example.sentence.without("xpos", "feats"), upos=tags))
-        for example, tags in zip(examples, columns, strict=True)
-    ]
-
-
-def _digest_of(examples: Sequence[Example], *others: str) -> str:
-    digest = hashlib.sha256(repr((TAG_FOLDS, TAG_EPOCHS, *others)).encode())
-    for example in examples:
-        digest.update(repr((example.sentence.forms, example.sentence.upos)).encode())
-    return digest.hexdigest()[:16]
+def _with_tags(example: Example, tags: tuple[str, ...]) -> Example:
+    return replace(example, sentence=replace(example.sentence.without("xpos", "feats"), upos=tags))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchmarks import __main__, report
-from benchmarks.__main__ import PAGE, RESULTS
+from benchmarks.__main__ import PAGE
 
 ORIGIN = {
     "commit": "0123456789abcdef",
@@ -104,39 +103,11 @@ VERSIONS: dict[str, Any] = {
     ],
 }
 STARTUP = {"benchmark": "startup", **ORIGIN, "cpu_seconds": {"first parse": summary(9.876, 0.1)}}
-GOALS: dict[str, Any] = {
-    "benchmark": "goals",
-    "title": "Goals of X",
+EARLIER: dict[str, Any] = {
+    "benchmark": "earlier",
+    "title": "Other parsers",
     "about": "Measured earlier.",
-    "goals": [
-        {
-            "what": "first UAS",
-            "parser": "graph",
-            "measure": "test_UAS",
-            "peers": {"X, order 1": 85.7, "Y": 84.0},
-        },
-        {
-            "what": "first LAS",
-            "parser": "graph",
-            "measure": "test_LAS",
-            "at_least": 84.0,
-            "peers": {"X, order 1": 82.1},
-        },
-        {
-            "what": "first speed",
-            "parser": "graph",
-            "measure": "words_per_cpu_second",
-            "at_least": 20000,
-            "peers": {"Y": 3600},
-        },
-        {
-            "what": "first minutes",
-            "parser": "graph",
-            "measure": "cpu_minutes",
-            "at_most": 8,
-            "peers": {"X, order 1": 24},
-        },
-    ],
+    "figures": [{"what": "first speed", "peers": {"X, order 1": 280, "Y": 3600}}],
 }
 
 
@@ -202,64 +173,29 @@ def test_training_has_a_mean_for_each_parser_and_a_row_for_each_seed() -> None:
     assert text.index("1.25") < text.index("<summary>Each seed</summary>") < text.index("4.00")
 
 
-def test_goals_show_what_was_measured_and_what_peers_reached() -> None:
-    system = {**COMPARE["systems"][0], "name": "treetune graph"}
-    settings = {**TRAINING["settings"], "parser": "graph"}
-    results = [GOALS, COMPARE, {**COMPARE, "systems": [system]}, TRAINING, {**TRAINING, "settings": settings}]
-    rows = [line for line in report.goals_table(GOALS, results).splitlines() if line.startswith("| first")]
-    assert rows == [
-        "| first UAS |  | 1.25 |  | X, order 1: 85.7; Y: 84.0 |",
-        "| first LAS | ≥ 84.0 | 1.25 | no | X, order 1: 82.1 |",
-        "| first speed | ≥ 20,000 | 40,000 ± 123 | yes | Y: 3,600 |",
-        "| first minutes | ≤ 8 | 1.2 | yes | X, order 1: 24 |",
-    ]
-
-
-def test_the_speed_of_a_goal_is_that_of_now() -> None:
-    before = {**COMPARE, "systems": [{**COMPARE["systems"][0], "name": "treetune graph"}]}
-    text = report.goals_table(GOALS, [before, VERSIONS])
-    assert "| first speed | ≥ 20,000 | 25,000 ± 100 | yes | Y: 3,600 |" in text
-
-
 def test_versions_show_both_speeds_and_how_they_differ() -> None:
     text = report.versions_table(VERSIONS)
     assert "commit `fedcba987654` and the one below" in text
-    assert "| treetune graph | 17,000 ± 100 | 25,000 ± 100 | 1.46 ± 0.01 |" in text
+    assert "| treetune graph, parsing | 17,000 ± 100 | 25,000 ± 100 | 1.46 ± 0.01 |" in text
+    assert "training" not in text
+    trained = {"old": summary(1000.0), "new": summary(1100.0), "times": summary(1.1, 0.02)}
+    both = report.versions_table({**VERSIONS, "parsers": [{**VERSIONS["parsers"][0], "training": trained}]})
+    assert "| treetune graph, training | 1,000 ± 0 | 1,100 ± 0 | 1.10 ± 0.02 |" in both
 
 
-@pytest.mark.parametrize(
-    ("bound", "verdict"),
-    [({"at_least": 1.25}, "yes"), ({"at_least": 1.26}, "no"), ({"at_most": 1.25}, "yes"), ({"at_most": 1.24}, "no")],
-)
-def test_a_goal_is_reached_at_its_bound(bound: dict[str, float], verdict: str) -> None:
-    goal = {"what": "w", "parser": "graph", "measure": "test_LAS", "peers": {}, **bound}
-    result = {**TRAINING, "settings": {**TRAINING["settings"], "parser": "graph"}}
-    assert report.goals_table({**GOALS, "goals": [goal]}, [result]).endswith(f"| 1.25 | {verdict} |  |")
-
-
-def test_a_goal_without_a_result_is_left_open() -> None:
-    # The results of another parser are not taken for its own.
-    rows = report.goals_table(GOALS, [GOALS, COMPARE, TRAINING]).splitlines()
-    assert "| first LAS | ≥ 84.0 |  |  | X, order 1: 82.1 |" in rows
-    assert "| first speed | ≥ 20,000 |  |  | Y: 3,600 |" in rows
-
-
-def test_goals_of_the_repository_can_be_shown() -> None:
-    goals = json.loads((RESULTS / "goals-graph.json").read_text(encoding="utf-8"))
-    assert "they were not measured in the runs of this page" in goals["about"]
-    assert {goal["measure"] for goal in goals["goals"]} <= set(report.MEASURES)
-    text = report.section(goals, [])
-    assert "| first order, LAS | ≥ 84.0 |" in text
-    assert "MSTParser, order 1, projective: 82.1; TurboParser, basic: 81.7 |" in text
+def test_earlier_figures_stand_beside_each_other() -> None:
+    assert report.section(EARLIER).endswith(
+        "Measured earlier.\n\n|  | measured earlier |\n| :-- | --: |\n| first speed | X, order 1: 280; Y: 3,600 |"
+    )
 
 
 def test_a_page_orders_sections_and_names_their_origin() -> None:
-    page = report.page([STARTUP, TRAINING, GOALS, VERSIONS, COMPARE, RAW_TEXT])
+    page = report.page([STARTUP, TRAINING, EARLIER, VERSIONS, COMPARE, RAW_TEXT])
     assert [line for line in page.splitlines() if line.startswith("## ")] == [
         "## From raw text",
         "## Compared with UDPipe and spaCy",
         "## Before and now",
-        "## Goals of X",
+        "## Other parsers",
         "## Training",
         "## Start-up",
     ]
@@ -272,7 +208,7 @@ def test_every_table_of_measured_speed_says_from_where_to_where() -> None:
     page = PAGE.read_text(encoding="utf-8")
     for section in page.split("\n## ")[1:]:
         title, _, text = section.partition("\n")
-        if not title.startswith("Goals"):
+        if "measured earlier" not in title:
             assert any(words in text for words in ("memory", "file to file", "the model file")), title
 
 
@@ -300,7 +236,7 @@ def test_taggers_have_scores_and_whoever_was_only_timed_has_a_speed() -> None:
     ours, theirs = report.tagging_table(record).splitlines()[-2:]
     assert ours == "| ours |  |  | 95.25 ± 0.50 |  |  |  |  |  | 3.10 ± 0.50 |  | 150,000 ± 0 |"
     assert theirs == "| theirs |" + "  |" * 10 + " 10,000 ± 0 |"
-    assert report.section(record, []).startswith("## Taggers\n\nTrained on `train.conllu`, gold tokens, 7 epochs")
+    assert report.section(record).startswith("## Taggers\n\nTrained on `train.conllu`, gold tokens, 7 epochs")
 
 
 def test_word_order_beside_parsing() -> None:
@@ -310,7 +246,7 @@ def test_word_order_beside_parsing() -> None:
         "words_per_cpu_second": {"parse": summary(29000.4), "parse and reorder": summary(27600.0)},
         "share_of_parsing_speed": summary(0.9512),
     }
-    text = report.section(record, [record])
+    text = report.section(record)
     assert text.startswith("## Word order\n")
     assert "| parse and reorder / parse | 95.1 % |" in text
 
@@ -323,7 +259,7 @@ def test_the_trainer_beside_a_bare_loop() -> None:
         "trainer_to_bare_loop": {"median": 0.991, "raw": [0.9, 0.991, 1.0]},
         "objective_to_treebank": {"median": 1.204, "raw": [1.204]},
     }
-    text = report.section(record, [])
+    text = report.section(record)
     assert "on 1,500 sentences, interleaved, the median of 3 rounds." in text
     assert "of a bare loop over the same sentences | 0.99 |" in text
     assert "a word of the treebank | 1.20 |" in text

@@ -21,8 +21,8 @@ from experiments.store import packed, unpacked
 from experiments.tagging import ENTITY_METRICS
 from strategies import trees
 from treetune.corpus.sentence import Example, Sentence, Tree
-from treetune.evaluation import evaluate, mcnemar, paired_bootstraps
-from treetune.models.base import Parser
+from treetune.evaluation import evaluate_trees as evaluate
+from treetune.evaluation import mcnemar, paired_bootstraps
 from treetune.sample import generate
 
 GOLD = generate(60, seed=3)
@@ -30,9 +30,8 @@ TEST = "some-test"
 Make = Callable[..., Any]
 
 
-def oracle(skill: float, seed: int, gold: list[Example] = GOLD) -> Parser:
-    parser: Any = Oracle(gold, skill, seed)
-    return parser
+def oracle(skill: float, seed: int, gold: list[Example] = GOLD) -> Any:
+    return Oracle(gold, skill, seed)
 
 
 def scores(skill: float, seed: int) -> Any:

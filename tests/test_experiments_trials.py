@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,9 @@ import numpy as np
 import pytest
 
 from experiment_samples import write_data
-from experiments import report, table
+from experiments import report, results, runner, table
 from experiments.data import Limits, read
-from experiments.runner import Runner, run_parser
+from experiments.runner import run_parser
 from experiments.store import unpacked
 from experiments.training import HERE
 
@@ -51,9 +52,9 @@ TRIALS = {
         "uner, tagger adapted by Hamming loss, same sentences", "uner, gold tags",
     ),
     "petrov2010_table4": ("predicted tags", "clusters, uptrained", "words only"),
-    "reorder_rules": tuple(
-        f"{rules}, {trees} trees" for trees in ("gold", "predicted")
-        for rules in ("no reordering", "hand-written", "learned")
+    "reorder_rules": (
+        "no reordering, gold trees", "hand-written, gold trees", "learned, gold trees",
+        "hand-written, predicted trees", "learned, predicted trees",
     ),
 }  # fmt: skip
 Records = dict[str, dict[str, Any]]
@@ -61,7 +62,7 @@ Records = dict[str, dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_data(tmp_path_factory.mktemp("data"))
+    return write_data(tmp_path_factory.mktemp("data"), sizes=(60, 15, 20))
 
 
 @pytest.fixture(scope="module")
@@ -69,14 +70,23 @@ def records(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Records:
     """The results of quick trials of some rows of all tables, in one folder."""
     folder = tmp_path_factory.mktemp("results")
     found = {}
-    for name, rows in TRIALS.items():
-        whole = table.load(name)
-        pairs = tuple(pair for pair in whole.pairs if set(pair) <= set(rows))
-        few = replace(whole, rows=tuple(row for row in whole.rows if row.name in rows), pairs=pairs)
-        out = folder / f"{name}.json"
-        Runner(few, data=data, out=out, seeds=1, is_quick=True).run()
-        found[name] = json.loads(out.read_text(encoding="utf-8"))
+    with pytest.MonkeyPatch.context() as patch:
+        # Nobody looks at the times or at the p-values of trials.
+        patch.setattr(runner, "warm_up", lambda config, data: None)
+        patch.setattr(results, "SAMPLES", 100)
+        for name, rows in TRIALS.items():
+            found[name] = run_trial(name, rows, data, folder)
     return found
+
+
+def run_trial(name: str, rows: Sequence[str], data: Path, folder: Path) -> dict[str, Any]:
+    whole = table.load(name)
+    pairs = tuple(pair for pair in whole.pairs if set(pair) <= set(rows))
+    few = replace(whole, rows=tuple(row for row in whole.rows if row.name in rows), pairs=pairs)
+    out = folder / f"{name}.json"
+    runner.Runner(few, data=data, out=out, seeds=1, is_quick=True).run()
+    record: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
+    return record
 
 
 def test_no_table_is_forgotten() -> None:
@@ -92,8 +102,8 @@ def test_every_row_is_trained_and_scored(records: Records, name: str) -> None:
     assert (record["epochs"], record["quick"], record["seeds"]) == (2, True, [0])
     main = next(metric for metric in ("LAS", "F1", "UPOS", "reorder") if metric in _scores(record))
     for row in record["rows"]:
-        # Tags of questions are mostly wrong if the tagger has seen a few declaratives.
-        least = 10 if "predicted tags" in row["name"] else 30
+        # Tags of questions are mostly wrong if the tagger has seen a few declaratives; greedy parsers learn slowly.
+        least = 10 if "predicted tags" in row["name"] or name == "petrov2010_table4" else 30
         assert all(least < scores[main]["mean"] <= 100 for scores in row["tests"].values()), row["name"]
 
 
@@ -128,9 +138,9 @@ def test_a_trial_has_a_page_and_names_no_path_of_this_machine(records: Records, 
 def test_rows_make_different_models(records: Records, name: str) -> None:
     runs = {run["row"]: run for run in unpacked(records[name])}
     found = [json.dumps(_outcomes(run), sort_keys=True) for run in runs.values()]
-    # A main verb is one known arc, the root's; words of few generated questions are often all known.
-    allowed = {"hall2011_table2": 1, "augmented_study": 1, "reorder_rules": 1, "hall2011_extrinsic_table2": 1}
-    assert len(set(found)) >= len(found) - allowed.get(name, 0)
+    # Tags add little to the names of generated English: some NER models answer alike.
+    alike = 2 if name == "hall2011_extrinsic_table2" else 0
+    assert len(set(found)) >= len(found) - alike
 
 
 def _outcomes(run: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""1 - F1 of the stretches of words that belong together: a loss as an external program, which needs no treetune.
+"""1 - F1 of the spans of subtrees: a loss as an external program, which does not import treetune.
 
-Every word stands for the stretch from the first to the last word below it. One wrong arc can change many stretches, and
-a ratio of counts over a sentence is no sum over arcs: no parser could optimise it by search.
+The span of a word is from the first to the last word of its subtree. One wrong arc can change many spans, and a
+ratio of counts over a sentence is no sum over arcs: no parser could optimise it by search.
 
 Reads one JSON object a line, ``{"sentence": …, "candidate": {"heads": [null, …]}, "reference": {"heads": [null, …]}}``,
 and answers one number a line. The first head is that of the root, which has none.
@@ -15,8 +15,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 
-def stretches(heads: Sequence[int]) -> Counter[tuple[int, int]]:
-    """Return the stretches of more than one word."""
+def spans(heads: Sequence[int]) -> Counter[tuple[int, int]]:
+    """Return the spans of more than one word."""
     count = len(heads) - 1
     first, last = list(range(count + 1)), list(range(count + 1))
     for word in range(1, count + 1):
@@ -29,7 +29,7 @@ def stretches(heads: Sequence[int]) -> Counter[tuple[int, int]]:
 
 def cost(candidate: Sequence[int], reference: Sequence[int]) -> float:
     """Return 1 - F1 of two lists of heads."""
-    found, wanted = stretches(candidate), stretches(reference)
+    found, wanted = spans(candidate), spans(reference)
     whole = found.total() + wanted.total()
     return 1 - 2 * (found & wanted).total() / whole if whole else 0.0
 

@@ -59,7 +59,7 @@ class Tokenizer:
     ) -> Iterator[Sentence]:
         """Yield the sentences of a text, or of pieces of one, as they come; memory does not grow with the text.
 
-        With `line_sentences` each line is one sentence, whatever is in it. `ranges` writes the offsets of each token into
+        With `line_sentences` each line is one sentence, `ranges` writes the offsets of each token into
         MISC, as ``TokenRange=start:end``.
         """
         pieces = text if isinstance(text, Iterable) and not isinstance(text, str | bytes) else [text]
