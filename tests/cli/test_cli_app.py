@@ -143,7 +143,7 @@ def test_training_replaces_neither_its_experiment_nor_its_templates(name: str, t
     experiment.write_text('[train]\ntreebank = "none.conllu"\n[model]\nfeatures = "mine.txt"\n')
     before = (tmp_path / name).read_text()
     result = run("train", experiment, "--model", tmp_path / name)
-    assert result.err == f"error: --model would replace {tmp_path / name}, which is read; give another name\n"
+    assert result.err == f"error: [run] model would replace {tmp_path / name}, which is read; give another name\n"
     assert (result.code, (tmp_path / name).read_text()) == (2, before)
 
 

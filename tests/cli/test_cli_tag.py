@@ -39,20 +39,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write_conllu(generate(count, seed=seed), place / f"{name}.conllu")
     write_iob(entities(40), place / "train.iob2")
     write_iob(entities(10, start=40), place / "dev.iob2")
-    tagger = ("--task", "tag", "--column", "upos,xpos", "--epochs", 3, "--model", place / "tags.treetune")
+    tagger = ("--task", "tag", *sets("model.columns=upos,xpos"), "--epochs", 3, "--model", place / "tags.treetune")
     done = run("train", place / "train.conllu", "--dev", place / "dev.conllu", *tagger)
     assert (done.code, done.out) == (0, "")
     assert "UPOS" in done.err
-    ner = (
-        "--task",
-        "ner",
-        "--epochs",
-        4,
-        "--set",
-        f"train.tagger={place / 'tags.treetune'}",
-        "--model",
-        place / "ner.treetune",
-    )
+    words = sets(f"train.tagger={place / 'tags.treetune'}")
+    ner = ("--task", "ner", "--epochs", 4, *words, "--model", place / "ner.treetune")
     done = run("train", place / "train.iob2", "--dev", place / "dev.iob2", *ner)
     assert done.code == 0, done.err
     assert "F1 100.00" in done.err
@@ -179,7 +171,7 @@ def test_lists_and_confidence(folder: Path) -> None:
     [
         (
             ("tags.treetune", "dev.conllu", "-o", "out.iob2"),
-            "IOB files hold entities, and the model gives upos, xpos; write CoNLL-U instead",
+            "IOB files hold entities, and the model predicts upos, xpos; write CoNLL-U instead",
         ),
         (
             ("ner.treetune", "dev.iob2", "-o", "out.conll"),
@@ -194,8 +186,8 @@ def test_lists_and_confidence(folder: Path) -> None:
             "--confidence needs comments or MISC, and IOB has none; write CoNLL-U instead",
         ),
         (
-            ("tags.treetune", "dev.conllu", "--set", "train.tagger=tags.treetune"),
-            "--tagger gives upos, xpos, at which the model does not look; leave it out",
+            ("tags.treetune", "dev.conllu", "--tagger", "tags.treetune"),
+            "--tagger predicts upos, xpos, which the model does not use; leave it out",
         ),
         (
             ("tags.treetune", "dev.conllu", "--format", "iob"),
@@ -217,29 +209,29 @@ def test_what_cannot_be_written_is_refused(
         (("--task", "tagging"), "unknown task 'tagging'; known: ner, parser, pipeline, tag, tokenizer"),
         (("--task", "tag", "--parser", "graph"), "the task tag is for a tagger and has no parser; leave one of them"),
         (("--task", "tag", "--beam", "4"), "--beam is an option of transition parsers; the task is tag"),
-        (("--task", "tag", "--column", "upos,upos"), "columns: 'upos' is named twice"),
-        (("--task", "tag", "--base", "transition"), "--base is for parsers; a tagger looks at no trees"),
+        (("--task", "tag", *sets("model.columns=upos,upos")), "columns: 'upos' is named twice"),
+        (("--task", "tag", *sets("train.base=transition")), "train.base is for parsers; the task is tag"),
         (
-            ("--task", "tag", "--choose-by", "LAS", "--dev", "dev.conllu"),
-            "--choose-by: expected one of UPOS, accuracy, known, unknown, sentences, found 'LAS'",
+            ("--task", "tag", *sets("train.choose_by=LAS"), "--dev", "dev.conllu"),
+            "train.choose_by: expected one of UPOS, accuracy, known, unknown, sentences, found 'LAS'",
         ),
         (
-            ("--task", "tag", "--tagger", "tags.treetune"),
-            "--tagger: the tagger gives upos, xpos, which is to be learned here",
+            ("--task", "tag", *sets("train.tagger=tags.treetune")),
+            "train.tagger: the tagger predicts upos, xpos, which is to be learned",
         ),
         (
             ("--set", "train.tagger=ner.treetune"),
-            "--tagger: the tagger gives ner, at which the parser does not look; leave it out",
+            "train.tagger: the tagger predicts ner, which the model does not use; leave it out",
         ),
         (
             sets("train.tagger=tags.treetune", "model.inputs=feats"),
-            "--tagger: the tagger gives upos, xpos, at which the parser does not look; leave it out",
+            "train.tagger: the tagger predicts upos, xpos, which the model does not use; leave it out",
         ),
         (
-            ("--task", "tag", "--column", "feats", "--tagger", "tags.treetune"),
-            "--tagger: the tagger gives upos, xpos, at which the model does not look; leave it out",
+            ("--task", "tag", *sets("model.columns=feats", "train.tagger=tags.treetune")),
+            "train.tagger: the tagger predicts upos, xpos, which the model does not use; leave it out",
         ),
-        (("--set", "model.columns=upos"), "unknown key 'columns'"),
+        (("--set", "model.columns=upos"), "model.columns is an option of taggers; the parser is transition"),
         (
             ("--set", "model.clusters=none.txt"),
             "no template of the feature set 'default' looks at the word clusters of none.txt",
@@ -318,7 +310,7 @@ def test_clusters_and_what_uses_them(folder: Path, monkeypatch: pytest.MonkeyPat
     assert few.err == ""
     assert {line.split("\t")[1] for line in few.out.splitlines()} == {"the", "dog", "cat", "runs"}
     assert run("clusters", "-", "-", "-o", "x").err == "error: only one TEXT can be read from stdin\n"
-    tagger = ("--task", "tag", "--clusters", "clusters.txt")
+    tagger = ("--task", "tag", *sets("model.clusters=clusters.txt"))
     parser = (
         "--features",
         "clusters-only",
