@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.report import markdown, origin
+from benchmarks.report import folded, markdown, origin
 from experiments.steps import STEPS
 from experiments.table import Table
 
@@ -134,9 +135,9 @@ def claims_table(claims: Sequence[Record]) -> str:
     return markdown(("claim", "holds"), [(claim["claim"], ANSWERS[claim["holds"]]) for claim in claims])
 
 
-def folded(title: str, *parts: str) -> str:
-    """Return a collapsible part of a page."""
-    return "\n\n".join([f'<details markdown="1">\n<summary>{title}</summary>', *parts, "</details>"])
+def wrapped(text: str) -> str:
+    """Return a paragraph in lines of at most 120 characters."""
+    return textwrap.fill(" ".join(text.split()), 120, break_long_words=False, break_on_hyphens=False)
 
 
 def _compared_metrics(table: Table) -> list[str]:
@@ -156,11 +157,11 @@ def page(table: Table, record: Record) -> str:
     parts = [
         MADE,
         f"# {table.title}",
-        f"**Question** ({table.texts['paper']}). {table.texts['question']}",
-        f"**Answer.** {filled(table.texts['answer'], record)}",
+        wrapped(f"**Question** ({table.texts['paper']}). {table.texts['question']}"),
+        wrapped(f"**Answer.** {filled(table.texts['answer'], record)}"),
         summary_table(table, record),
         *([f"![{table.title}]({table.texts['figure']})"] if table.texts["figure"] else []),
-        f"**Setup.** {table.texts['setup']}" if table.texts["setup"] else "",
+        wrapped(f"**Setup.** {table.texts['setup']}") if table.texts["setup"] else "",
         f"`python -m experiments run {table.name}`: {record['epochs']} epochs, {chosen}; "
         f"{'one seed' if seeds == 1 else f'mean ± standard deviation of {seeds} seeds'}.{trial}",
         f"## Claims\n\n{hold} of {len(record['claims'])} hold.",

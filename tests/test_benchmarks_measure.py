@@ -2,54 +2,41 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import math
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
+from benchmarks import conllu_columns as columns
+from benchmarks import measure
 
 
-@pytest.fixture
-def measure(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    return importlib.import_module("measure")
-
-
-@pytest.fixture
-def columns(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    return importlib.import_module("conllu_columns")
-
-
-def test_summary_gives_mean_and_student_interval(measure: Any) -> None:
+def test_summary_gives_mean_and_student_interval() -> None:
     found = measure.summary([1.0, 2.0, 3.0])
     assert found["mean"] == 2.0
     assert found["raw"] == [1.0, 2.0, 3.0]
     assert found["interval95"] == pytest.approx(4.303 / math.sqrt(3))
 
 
-def test_summary_of_one_value_has_no_interval(measure: Any) -> None:
+def test_summary_of_one_value_has_no_interval() -> None:
     assert measure.summary([5.0])["interval95"] == 0.0
 
 
-def test_summary_beyond_the_table_uses_the_normal_quantile(measure: Any) -> None:
+def test_summary_beyond_the_table_uses_the_normal_quantile() -> None:
     found = measure.summary([0.0, 2.0] * 50)
     assert found["interval95"] == pytest.approx(1.96 * math.sqrt(100 / 99) / 10)
 
 
-def test_rounds_hold_each_name_once_and_rotate(measure: Any) -> None:
+def test_rounds_hold_each_name_once_and_rotate() -> None:
     orders = measure.rounds(["a", "b", "c"], 4)
     assert orders == [["a", "b", "c"], ["b", "c", "a"], ["c", "a", "b"], ["a", "b", "c"]]
 
 
-def test_interleaved_warms_up_once_and_prepares_before_every_run(measure: Any) -> None:
+def test_interleaved_warms_up_once_and_prepares_before_every_run() -> None:
     events: list[str] = []
 
     def task(name: str) -> Callable[[], Callable[[], object]]:
@@ -66,21 +53,20 @@ def test_interleaved_warms_up_once_and_prepares_before_every_run(measure: Any) -
     assert all(events[i] == events[i + 1].replace("run", "prepare") for i in range(0, len(events), 2))
 
 
-def test_cpu_seconds_counts_work(measure: Any) -> None:
+def test_cpu_seconds_counts_work() -> None:
     assert measure.cpu_seconds(lambda: sum(range(200_000))) > 0
 
 
-def test_peak_memory_of_a_child_is_its_own_and_not_its_parents(measure: Any) -> None:
+def test_peak_memory_of_a_child_is_its_own_and_not_its_parents() -> None:
     ballast = bytearray(300_000_000)
     ballast[::4096] = b"x" * len(ballast[::4096])
-    code = "import sys; sys.path.insert(0, sys.argv[1]); import measure; print(measure.peak_rss_mb())"
-    done = subprocess.run([sys.executable, "-c", code, str(BENCHMARKS)], capture_output=True, text=True, check=True)
+    peak = measure.in_child("benchmarks.measure:peak_rss_mb")
     assert measure.peak_rss_mb() > 300
     if sys.platform == "linux":
-        assert 1 < float(done.stdout) < 200
+        assert 1 < peak < 200
 
 
-def test_size_of_a_folder_is_that_of_all_files_below(measure: Any, tmp_path: Path) -> None:
+def test_size_of_a_folder_is_that_of_all_files_below(tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     (tmp_path / "one").write_bytes(b"x" * 1_000_000)
     (tmp_path / "deep" / "two").write_bytes(b"x" * 500_000)
@@ -88,24 +74,18 @@ def test_size_of_a_folder_is_that_of_all_files_below(measure: Any, tmp_path: Pat
     assert measure.size_mb(tmp_path / "one") == 1.0
 
 
-def test_child_runs_on_one_thread_and_returns_its_last_line(measure: Any, tmp_path: Path) -> None:
-    script = tmp_path / "child.py"
-    script.write_text(
-        "import json, os, sys\n"
-        "print('something before')\n"
-        "print(json.dumps({'threads': os.environ['OMP_NUM_THREADS'], 'arguments': sys.argv[1:]}))\n"
-    )
-    assert measure.run_child([str(script), "--x"]) == {"threads": "1", "arguments": ["--x"]}
+def test_a_child_is_given_plain_arguments_runs_on_one_thread_and_returns_its_last_line() -> None:
+    assert measure.in_child("os:getenv", key="OMP_NUM_THREADS") == "1"
+    # What is no JSON is handed on as text.
+    assert measure.in_child("os.path:basename", p=Path("folder", "file")) == "file"
 
 
-def test_failing_child_is_an_error(measure: Any, tmp_path: Path) -> None:
-    script = tmp_path / "child.py"
-    script.write_text("raise SystemExit(3)\n")
+def test_a_failing_child_is_an_error() -> None:
     with pytest.raises(subprocess.CalledProcessError):
-        measure.run_child([str(script)])
+        measure.in_child("os:no_such_function")
 
 
-def test_provenance_leaves_out_what_is_not_installed(measure: Any) -> None:
+def test_provenance_leaves_out_what_is_not_installed() -> None:
     found = measure.provenance(["pytest", "no-such-package"])
     assert found["versions"]["pytest"] == pytest.__version__
     assert "no-such-package" not in found["versions"]
@@ -113,7 +93,7 @@ def test_provenance_leaves_out_what_is_not_installed(measure: Any) -> None:
     assert isinstance(found["dirty"], bool)
 
 
-def test_a_new_result_is_no_local_change(measure: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_result_is_no_local_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measure, "REPOSITORY", tmp_path)
     subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
     (tmp_path / "benchmarks" / "results").mkdir(parents=True)
@@ -123,13 +103,13 @@ def test_a_new_result_is_no_local_change(measure: Any, tmp_path: Path, monkeypat
     assert measure.provenance([])["dirty"] is True
 
 
-def test_missing_package_is_named_with_the_remedy(measure: Any) -> None:
+def test_missing_package_is_named_with_the_remedy() -> None:
     measure.require(["pytest"])
     with pytest.raises(SystemExit, match=r"needs no-such-package; install with: pip install '\.\[bench,dev\]'"):
         measure.require(["pytest", "no-such-package"])
 
 
-def test_result_file_is_complete_json_and_nothing_is_left_beside_it(measure: Any, tmp_path: Path) -> None:
+def test_result_file_is_complete_json_and_nothing_is_left_beside_it(tmp_path: Path) -> None:
     target = tmp_path / "results" / "x.json"
     measure.write_json(target, {"interval": "±"})
     assert json.loads(target.read_text(encoding="utf-8")) == {"interval": "±"}
@@ -146,14 +126,14 @@ SENTENCE = """\
 """
 
 
-def test_blinded_lines_keep_only_form_and_tags(columns: Any) -> None:
+def test_blinded_lines_keep_only_form_and_tags() -> None:
     blind = columns.blinded(SENTENCE.splitlines())
     assert blind[2] == "1\tdo\t_\tAUX\tVBP\t_\t_\t_\t_\t_"
     assert blind[1].startswith("1-2\tdon't")
     assert len(blind) == 5
 
 
-def test_arcs_can_be_put_back_where_they_were(columns: Any) -> None:
+def test_arcs_can_be_put_back_where_they_were() -> None:
     lines = SENTENCE.splitlines()
     assert columns.arcs(lines) == ([3, 3, 0], ["aux", "advmod", "root"])
     assert columns.arcs(columns.with_arcs(lines, ([2, 0, 2], ["a", "b", "c"]))) == (
@@ -163,7 +143,7 @@ def test_arcs_can_be_put_back_where_they_were(columns: Any) -> None:
     assert columns.with_arcs(lines, columns.arcs(lines)) == lines
 
 
-def test_file_round_trip(columns: Any, tmp_path: Path) -> None:
+def test_file_round_trip(tmp_path: Path) -> None:
     path = tmp_path / "x.conllu"
     path.write_text(SENTENCE + "\n" + SENTENCE + "\n", encoding="utf-8")
     blocks = list(columns.sentences(path))
@@ -187,5 +167,5 @@ def test_file_round_trip(columns: Any, tmp_path: Path) -> None:
         ([1, 0], False),
     ],
 )
-def test_single_root_tree(columns: Any, heads: list[int], expected: bool) -> None:
+def test_single_root_tree(heads: list[int], expected: bool) -> None:
     assert columns.is_single_root_tree(heads) is expected

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from argparse import Namespace
 from pathlib import Path
@@ -11,22 +10,12 @@ from typing import Any
 import pytest
 
 import treetune
+from benchmarks import compare, costs, measure, training
+from benchmarks.__main__ import BENCHMARKS, command_line, main
+from benchmarks.training import Settings
 from experiment_samples import write_treebanks
 
-BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 PEERS = ["UDPipe beam 5", "UDPipe beam 1", "spaCy"]
-
-
-@pytest.fixture
-def training(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    return importlib.import_module("training")
-
-
-@pytest.fixture
-def compare(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    return importlib.import_module("compare")
 
 
 @pytest.fixture(scope="module")
@@ -34,73 +23,71 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_treebanks(tmp_path_factory.mktemp("small"))
 
 
+def options(name: str, *words: str) -> Namespace:
+    return command_line().parse_args(["run", name, *words, "--cache=cache"])
+
+
 @pytest.mark.parametrize(
-    ("words", "name"),
+    ("settings", "name"),
     [
-        ([], "treetune-default-beam8-epochs10-seed7.model"),
-        (["--beam=1", "--features=zhang-nivre", "--epochs=12"], "treetune-zhang-nivre-beam1-epochs12-seed7.model"),
-        (["--parser=graph"], "treetune-graph-default-epochs10-seed7.model"),
-        (["--parser=graph2", "--features=hall2011"], "treetune-graph2-hall2011-epochs10-seed7.model"),
+        (Settings(8, 10, 7), "treetune-default-beam8-epochs10-seed7.model"),
+        (Settings(1, 12, 7, "zhang-nivre"), "treetune-zhang-nivre-beam1-epochs12-seed7.model"),
+        (Settings(None, 10, 7, parser="graph"), "treetune-graph-default-epochs10-seed7.model"),
+        (Settings(None, 10, 7, "hall2011", "graph2"), "treetune-graph2-hall2011-epochs10-seed7.model"),
     ],
 )
-def test_every_setting_has_a_file_of_its_own(training: Any, words: list[str], name: str) -> None:
-    settings = training.Settings.of(training.command_line(words), seed=7)
+def test_every_setting_has_a_file_of_its_own(settings: Settings, name: str) -> None:
     assert settings.model(Path("cache")) == Path("cache", name)
     assert settings.record(Path("cache")) == Path("cache", name.replace(".model", ".json"))
 
 
-def test_a_graph_parser_has_no_beam(training: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        training.command_line(["--parser=graph2", "--beam=8"])
-    assert "argument --beam: a graph2 parser searches without a beam; leave it out\n" in capsys.readouterr().err
-
-
-def test_an_unknown_parser_is_refused_with_the_table(training: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        training.command_line(["--parser=graph3"])
-    refusal = capsys.readouterr().err
-    assert all(name in refusal for name in ("graph3", "transition", "graph", "graph2"))
-
-
-@pytest.mark.parametrize("words", [["--beam=3"], ["--parser=graph"], ["--parser=graph2", "--epochs=4"]])
-def test_the_child_is_asked_for_the_same_model(
-    training: Any, words: list[str], small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[Any] = []
-
-    def child(arguments: list[str]) -> dict[str, float]:
-        found = training.command_line(arguments[1:])
-        assert (found.data, found.cache) == (small, tmp_path)
-        asked.append(training.Settings.of(found, found.here))
-        return {"cpu_minutes": 1.0, "dev_LAS": 80.0, "test_LAS": 80.0}
-
-    monkeypatch.setattr(training.measure, "run_child", child)
-    settings = training.Settings.of(training.command_line(words), seed=5)
-    training.train_cached(settings, data=small, cache=tmp_path)
-    assert asked == [settings]
+def test_a_graph_parser_has_no_beam() -> None:
+    with pytest.raises(SystemExit, match=r"^--beam: a graph2 parser decodes without a beam; leave it out$"):
+        training.run(options("training", "--parser=graph2", "--beam=8"))
 
 
 @pytest.mark.parametrize(
-    ("words", "kind", "learner"),
+    ("words", "settings"),
     [
-        (["--beam=2"], "transition", {"learner": "mira", "k": 5}),
-        (["--parser=graph"], "graph", {"learner": "mira", "k": 5}),
-        (["--parser=graph2"], "graph", {"learner": "mira", "k": 5}),
+        (["--beam=3"], Settings(3, 10, 5)),
+        ([], Settings(8, 10, 5)),
+        (["--parser=graph2", "--epochs=4"], Settings(None, 4, 5, parser="graph2")),
+    ],
+)
+def test_the_child_is_asked_for_the_model_of_the_options(
+    words: list[str], settings: Settings, small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+
+    def child(function: str, **arguments: Any) -> dict[str, float]:
+        assert function == "benchmarks.training:train_here"
+        assert (arguments["data"], arguments["cache"]) == (small, tmp_path)
+        asked.append(Settings(**arguments["settings"]))
+        return {"cpu_minutes": 1.0, **dict.fromkeys(training.COLUMNS, 80.0)}
+
+    monkeypatch.setattr(measure, "in_child", child)
+    given = command_line().parse_args(
+        ["run", "training", *words, "--seeds", "5", f"--data={small}", f"--cache={tmp_path}"]
+    )
+    record = training.run(given)
+    assert asked == [settings]
+    assert (record["settings"]["parser"], record["settings"]["beam"]) == (settings.parser, settings.beam)
+    assert record["mean"]["test_LAS"]["raw"] == [80.0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "kind"),
+    [
+        (Settings(2, 1, 0), "transition"),
+        (Settings(None, 1, 0, parser="graph"), "graph"),
+        (Settings(None, 1, 0, parser="graph2"), "graph"),
     ],
 )
 def test_model_and_record_are_kept_and_used_again(
-    training: Any,
-    words: list[str],
-    kind: str,
-    learner: dict[str, Any],
-    small: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    settings: Settings, kind: str, small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arguments = training.command_line([*words, "--epochs=1"])
-    settings = training.Settings.of(arguments, seed=0)
-    record = training.train_here(settings, data=small, cache=tmp_path)
-    assert learner.items() <= record["learning"].items()
+    record = training.train_here(vars(settings), str(small), str(tmp_path))
+    assert {"learner": "mira", "k": 5}.items() <= record["learning"].items()
     assert record["cpu_minutes"] == pytest.approx(record["cpu_seconds"] / 60)
     parser: Any = treetune.load(settings.model(tmp_path))
     assert parser.kind == kind
@@ -109,54 +96,75 @@ def test_model_and_record_are_kept_and_used_again(
     if settings.parser == "graph2":
         assert parser.config.order == 2
 
-    def no_child(arguments: list[str]) -> None:
+    def no_child(function: str, **arguments: Any) -> None:
         raise AssertionError(f"trained again: {arguments}")
 
-    monkeypatch.setattr(training.measure, "run_child", no_child)
+    monkeypatch.setattr(measure, "in_child", no_child)
     assert training.train_cached(settings, data=small, cache=tmp_path) == record
-    summary = training.summarise([record], arguments)
-    assert summary["settings"]["parser"] == settings.parser
-    assert summary["settings"]["learning"] == record["learning"]
-    assert summary["mean"]["test_LAS"]["raw"] == [record["test_LAS"]]
 
 
-def test_another_treebank_is_trained_on_anew(
-    training: Any, small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings = training.Settings.of(training.command_line(["--parser=graph"]), seed=0)
+def test_another_treebank_is_trained_on_anew(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = Settings(None, 10, 0, parser="graph")
     settings.model(tmp_path).touch()
     settings.record(tmp_path).write_text(json.dumps({"train_sha256": "of another file", "commit": "0"}))
     fresh = {"cpu_minutes": 1.0, "dev_LAS": 80.0, "test_LAS": 80.0}
-    monkeypatch.setattr(training.measure, "run_child", lambda arguments: fresh)
+    monkeypatch.setattr(measure, "in_child", lambda function, **arguments: fresh)
     assert training.train_cached(settings, data=small, cache=tmp_path) == fresh
 
 
-def options(compare: Any, *words: str) -> Namespace:
-    found: Namespace = compare.command_line().parse_args([*words, "--cache=cache"])
-    return found
+def field(*words: str) -> dict[str, compare.Contestant]:
+    return compare.contestants(vars(options("compare", *words)))
 
 
-def test_graph_parsers_are_compared_beside_the_transition_parsers(compare: Any) -> None:
-    names = list(compare.contestants(options(compare, "--beams", "8", "32")))
-    assert names == ["treetune beam 8", "treetune beam 32", "treetune graph", "treetune graph2", *PEERS]
+def test_graph_parsers_are_compared_beside_the_transition_parsers() -> None:
+    names = ["treetune beam 8", "treetune beam 32", "treetune graph", "treetune graph2", *PEERS]
+    assert list(field("--beams", "8", "32")) == names
 
 
-def test_graph_parsers_can_be_left_out_or_stand_alone(compare: Any) -> None:
-    assert list(compare.contestants(options(compare, "--beams", "8", "--graphs"))) == ["treetune beam 8", *PEERS]
-    alone = compare.contestants(options(compare, "--beams", "--graphs", "graph2", "--epochs=3", "--seed=4"))
-    assert list(alone) == ["treetune graph2", *PEERS]
+def test_graph_parsers_can_be_left_out_or_stand_alone() -> None:
+    assert list(field("--beams", "8", "--graphs")) == ["treetune beam 8", *PEERS]
+    alone = field("--beams", "--graphs", "graph2", "--epochs=3", "--seed=4", "--only", "graph")
+    assert list(alone) == ["treetune graph2"]
     assert alone["treetune graph2"].model == Path("cache", "treetune-graph2-default-epochs3-seed4.model")
 
 
-def test_a_transition_parser_is_no_graph_parser(compare: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        options(compare, "--graphs", "transition")
-    assert "argument --graphs: invalid choice: 'transition'" in capsys.readouterr().err
+def test_a_model_on_disk_takes_part_under_its_name() -> None:
+    assert field("--model", "mine, reranked=some.model", "--only", "mine")["mine, reranked"].model == Path("some.model")
 
 
-def test_speeds_of_graph_parsers_are_divided_round_by_round(compare: Any) -> None:
+def test_speeds_of_graph_parsers_are_divided_round_by_round() -> None:
     speed = {"treetune graph": [20.0, 30.0], "UDPipe beam 5": [10.0, 10.0], "treetune beam 8": [40.0, 40.0]}
     found = {(ratio["faster"], ratio["than"]): ratio["times"]["raw"] for ratio in compare.ratios(speed)}
     assert found[("treetune graph", "UDPipe beam 5")] == [2.0, 3.0]
     assert found[("treetune graph", "treetune beam 8")] == [0.5, 0.75]
     assert all("graph2" not in name for pair in found for name in pair)
+
+
+def test_the_trainer_is_timed_beside_a_bare_loop(small: Path, tmp_path: Path) -> None:
+    out = tmp_path / "overhead.json"
+    main(["run", "overhead", f"--data={small}", f"--out={out}", "--repeats=1", "--sentences=30"])
+    found = json.loads(out.read_text(encoding="utf-8"))
+    assert found["trainer_to_bare_loop"]["median"] > 0
+    assert found["objective_to_treebank"]["median"] > 0
+
+
+def test_word_order_is_timed_beside_parsing(small: Path, tmp_path: Path) -> None:
+    parser = treetune.TransitionParser(beam=1)
+    for _ in treetune.train(parser, list(treetune.read_trees(small / "ud" / "en_ewt-train.conllu")), epochs=1):
+        pass
+    treetune.save(parser, tmp_path / "some.model")
+    given = options("reordering", f"--model={tmp_path / 'some.model'}", f"--data={small}", "--repeats=1")
+    found = costs.reordering(given)
+    assert list(found["words_per_cpu_second"]) == ["parse", "parse and reorder", "reorder"]
+    assert found["share_of_parsing_speed"]["raw"][0] > 0
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_every_benchmark_can_be_asked_for(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    with pytest.raises(SystemExit) as done:
+        main(["run", name, "--help"])
+    assert done.value.code == 0
+    assert f"benchmarks/results/{name.replace('_', '-')}.json" in capsys.readouterr().out

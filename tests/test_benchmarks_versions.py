@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 
+from benchmarks import versions
 from experiment_samples import write_treebanks
-
-BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
-
-
-@pytest.fixture
-def versions(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    return importlib.import_module("versions")
 
 
 class FakeVersion:
@@ -40,7 +32,7 @@ class FakeVersion:
 
 
 @pytest.fixture
-def compared(versions: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     test = write_treebanks(tmp_path) / "ud" / "en_ewt-test.conllu"
     monkeypatch.setattr(versions, "Version", FakeVersion)
     monkeypatch.setattr(FakeVersion, "asked", [])
@@ -65,6 +57,6 @@ def test_nothing_is_recorded_of_versions_that_parse_otherwise(compared: Any) -> 
         compared("other")
 
 
-def test_a_commit_that_is_not_there(versions: Any) -> None:
+def test_a_commit_that_is_not_there() -> None:
     with pytest.raises(SystemExit, match="--old: git knows no commit 'never'"), versions.checked_out("never"):
         pass

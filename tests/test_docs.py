@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import runpy
@@ -16,6 +17,7 @@ import pytest
 import typer
 
 import treetune
+from treetune.cli import main
 from treetune.cli.app import app
 from treetune.config import Config
 from treetune.config.schema import all_settings
@@ -70,11 +72,17 @@ def folder(
 ) -> Path:
     """A folder with generated treebanks and a parser, named as the pages name them."""
     monkeypatch.chdir(tmp_path)
-    names = ("train.conllu", "dev.conllu", "test.conllu", "questions.conllu", "questions-dev.conllu", "train.conllu.gz")
-    for seed, name in enumerate(names):
-        write_trees(generate(60, seed=seed), name)
+    parts = ("train", "dev", "test", "questions", "questions-dev", "in")
+    data = {name: generate(60, seed=seed) for seed, name in enumerate(parts)}
+    for name, examples in {**data, "gold": data["in"], "base-in": data["in"]}.items():
+        write_trees(examples, f"{name}.conllu")
+    write_trees(data["train"], "train.conllu.gz")
     treetune.save(parser, "en.treetune")
     treetune.save(ner, "ner.treetune")
+    for name in ("train.iob2", "dev.iob2"):
+        Path(name).write_text("Ada\tB-PER\nwrote\tO\n\n")
+    ((_, toml), *_) = blocks(DOCS / "config-files.md", "toml")
+    Path("questions.toml").write_text(toml)
     return tmp_path
 
 
@@ -95,25 +103,35 @@ def test_the_snippets_of_a_page_run(page: Path, folder: Path, parser: treetune.T
     assert names["__builtins__"]
 
 
-def commands(page: Path) -> Iterator[list[str]]:
-    """Yield the treetune commands of the shell blocks of a page, as lists of words."""
+def commands(page: Path) -> Iterator[tuple[list[str], str]]:
+    """Yield the treetune commands of the shell blocks of a page, as lists of words, and what is piped into them."""
     for language, text in blocks(page, "console", "sh"):
         lines = text.replace("\\\n", " ").splitlines()
         for line in (line.removeprefix("$ ") for line in lines if language == "sh" or line.startswith("$ ")):
+            piped = ""
             for command in re.split(r"\s(?:\||&&|>)\s", f" {line}"):
                 words = shlex.split(command, comments=True)
                 if words[:1] == ["treetune"]:
-                    yield words[1:]
+                    yield words[1:], piped
+                piped = " ".join(words[1:]) if words[:1] == ["echo"] else ""
 
 
 @with_blocks("console", "sh")
 def test_the_commands_of_a_page_are_accepted(page: Path) -> None:
     known = {(setting.table, setting.key) for setting in all_settings()}
-    for name, *arguments in commands(page):
+    for (name, *arguments), _ in commands(page):
         context = COMMANDS[name].make_context(name, list(arguments), parent=CONTEXT)
         for change in context.params.get("changes") or ():
             table, *path = change.partition("=")[0].split(".")
             assert (table, path[1 if table == "objective" else 0]) in known, change
+
+
+@pytest.mark.parametrize("name", ["../README", "tutorial", "training", "config-files", "combining-parsers"])
+def test_the_commands_of_a_page_run(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for arguments, piped in commands(DOCS / f"{name}.md"):
+        if arguments != ["demo"]:
+            monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(piped.encode())))
+            assert main(arguments) == 0, arguments
 
 
 @pytest.mark.parametrize("name", list(COMMANDS))

@@ -137,7 +137,7 @@ def test_no_command_replaces_what_it_reads(arguments: tuple[str, ...], flag: str
 
 
 @pytest.mark.parametrize("name", ["e.toml", "mine.txt"])
-def test_training_replaces_neither_its_experiment_nor_its_templates(name: str, tmp_path: Path) -> None:
+def test_training_replaces_neither_its_configuration_nor_its_templates(name: str, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("[top]\nS0.w\n")
     experiment = tmp_path / "e.toml"
     experiment.write_text('[train]\ntreebank = "none.conllu"\n[model]\nfeatures = "mine.txt"\n')

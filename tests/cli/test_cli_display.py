@@ -10,9 +10,11 @@ import pytest
 from commandline import run
 
 from stub_parser import StubParser, stub_model_fixture
-from treetune.cli.training_progress import epoch_lines, follow, objective_line
+from treetune.cli.training_progress import epoch_lines, objective_line
+from treetune.config import Config, TrainingRun
 from treetune.config.run import Report, Stage
 from treetune.corpus.treebank import write_trees
+from treetune.learning import trainer
 from treetune.learning.progress import ObjectiveProgress, Progress
 from treetune.sample import generate
 
@@ -30,16 +32,16 @@ def progress(epoch: int = 1, **values: Any) -> Progress:
     return Progress(**{**base, **values})
 
 
-def report(epoch: int = 1, **values: Any) -> Report:
-    return Report(Stage("train", "", 300), training=progress(epoch, **values))
+def lines(step: Progress) -> list[str]:
+    return list(epoch_lines(Report(Stage("model", "", 300), training=step)))
 
 
 def test_lines_of_an_epoch() -> None:
-    assert list(epoch_lines(report(objectives=(TREEBANK,)))) == ["epoch 1/3  updated on 40 of 100 sentences  1.3 CPU-s"]
+    assert lines(progress(objectives=(TREEBANK,))) == ["epoch 1/3  updated on 40 of 100 sentences  1.3 CPU-s"]
     late = ObjectiveProgress("late", 0)
     trees = ObjectiveProgress("more trees", 10, 3, 7)
     own_dev = ObjectiveProgress("q", 10, 1, 9, 0, cost=0.1, target_cost=0.0, dev_cost=0.125)
-    assert list(epoch_lines(report(objectives=(TREEBANK, QUESTIONS, late, trees, own_dev), best=True))) == [
+    assert lines(progress(objectives=(TREEBANK, QUESTIONS, late, trees, own_dev), best=True)) == [
         "epoch 1/3  updated on 40 of 100 sentences  1.3 CPU-s  best so far",
         "  questions   1,000 seen  200 updated  750 already best  50 no better candidate  cost 0.2500 -> 0.0512",
         "  more trees  10 seen  3 updated  7 already best",
@@ -49,19 +51,34 @@ def test_lines_of_an_epoch() -> None:
 
 
 def test_without_a_treebank_the_first_objective_has_a_line_too() -> None:
-    assert list(epoch_lines(report(objectives=(QUESTIONS,))))[1] == f"  questions  {objective_line(QUESTIONS)}"
+    assert lines(progress(objectives=(QUESTIONS,)))[1] == f"  questions  {objective_line(QUESTIONS)}"
 
 
-def test_the_ends_of_epochs_are_reported_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    ends: list[Report] = []
-    reports = [report(1, best=True, resumed=True), report(2, is_epoch_end=False), report(2), report(3, best=True)]
-    follow(reports, on_epoch=ends.append, quiet=False)
-    assert ends == reports[2:]
-    assert capsys.readouterr().err.splitlines() == [
-        "resumed; best so far: epoch 1/3",
-        "epoch 2/3  updated on 40 of 100 sentences  1.3 CPU-s",
-        "epoch 3/3  updated on 40 of 100 sentences  1.3 CPU-s  best so far",
-    ]
+@pytest.mark.parametrize(
+    ("steps", "kept"),
+    [
+        ([progress(1), progress(2), progress(3)], 3),
+        ([progress(1, best=True), progress(2, best=True), progress(3)], 2),
+        ([progress(1), progress(2, best=True), progress(3)], 2),
+        # What was the best before an interruption may stay the best.
+        ([progress(1, best=True, resumed=True), progress(2), progress(3)], 1),
+        ([progress(1, best=True, resumed=True), progress(2), progress(3, best=True)], 3),
+        ([progress(2, resumed=True), progress(3)], 3),
+        # Nothing was left to do.
+        ([progress(2, best=True, resumed=True)], 2),
+        ([progress(3, resumed=True)], 3),
+    ],
+)
+def test_the_epoch_that_is_kept(
+    steps: list[Progress], kept: int, tmp_path: Path, stub_model: StubParser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_trees(generate(2), tmp_path / "t.conllu")
+    config = Config.of({"model": {"parser": "stub"}, "train": {"treebank": str(tmp_path / "t.conllu")}})
+    run = TrainingRun.prepare(config)
+    monkeypatch.setattr(trainer, "train", lambda *args, **options: iter(steps))
+    ends = [report.training for report in run.train() if report.is_epoch_end]
+    assert run.last.epoch == kept
+    assert ends == [step for step in steps if not step.resumed]
 
 
 def test_a_terminal_sees_a_bar_and_a_table(

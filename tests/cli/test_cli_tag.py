@@ -65,7 +65,7 @@ def test_what_a_tagger_notes(folder: Path) -> None:
     assert ner["config"]["train"]["choose_by"] == "F1"
 
 
-def test_the_noted_experiment_trains_the_same_again(folder: Path, tmp_path: Path) -> None:
+def test_the_stored_configuration_trains_the_same_again(folder: Path, tmp_path: Path) -> None:
     text = run("info", folder / "tags.treetune", "--config").out
     (folder / "again.toml").write_text(text)
     assert run("train", folder / "again.toml", "--model", tmp_path / "again.treetune", "-q").code == 0

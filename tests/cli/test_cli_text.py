@@ -374,7 +374,7 @@ def test_the_model_in_the_package_is_gone_on_from_and_tags(
     assert run("train", "--start-from", "en", "--also", f"root:{questions}", "--epochs", 1, "--model", out).code == 0
     noted = storage.inspect(out).info
     assert noted["training"]["start_from"]["name"] == "en.treetune"
-    # Under its name, which an experiment in any folder knows.
+    # Under its name, which a configuration in any folder knows.
     (tmp_path / "again.toml").write_text(run("info", out, "--config").out)
     assert 'start_from = "en"' in (tmp_path / "again.toml").read_text()
     assert run("train", tmp_path / "again.toml", "--model", tmp_path / "again").code == 0
@@ -435,6 +435,7 @@ def test_what_of_a_pipeline_cannot_go_on(model: Path, questions: Path, tmp_path:
             ("--task", "pipeline", *sets("model.columns=upos")),
             "model.columns is an option of taggers; the parser is transition",
         ),
+        (("--task", "pipeline", *sets("train.base=graph")), "train.base is for parsers; the task is pipeline"),
         (
             ("--task", "pipeline", "--dev", "-"),
             "expected files to train on, whose hashes are stored in the model, found - (stdin)",

@@ -89,7 +89,7 @@ def fault(tmp_path: Path, text: str) -> str:
         ),
         (
             "",
-            "expected a treebank to train on ([train] treebank), or a model to fine-tune ([model] start_from), found none",
+            "expected a treebank to train on ([train] treebank), or a model to fine-tune ([model] start_from), ",
         ),
         ("[model]\ntask = 'pipeline'\n", "expected a treebank to train on ([train] treebank), found none"),
         (
@@ -122,7 +122,7 @@ def fault(tmp_path: Path, text: str) -> str:
         ),
         (
             f"{TRAIN}base = 'e.toml'\nlenient = true\n",
-            "[train] lenient skips sentences, and the base trees of [train] base would no longer fit; leave one of them ",
+            "[train] lenient skips sentences, and the base trees of [train] base would no longer fit; leave one ",
         ),
         (
             f"{TRAIN}base = 'graph'\n{OBJECTIVE}",

@@ -107,9 +107,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from treetune.cli.options import setting_hint
 
         command = getattr(getattr(error, "ctx", None), "command_path", "treetune")
-        return _fail(
-            f"{error.format_message()}{_found(error)}{setting_hint(error)} (see '{command} --help')", WRONG_USAGE
-        )
+        more = f"{_found(error)}{setting_hint(error)}"
+        return _fail(f"{error.format_message()}{more} (see '{command} --help')", WRONG_USAGE)
     if code == INTERRUPTED:
         return _interrupted("")
     return code if isinstance(code, int) else OK

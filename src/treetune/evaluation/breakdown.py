@@ -50,48 +50,56 @@ class Tally:
 
 
 @dataclass(slots=True)
+class Tallies:
+    """Collects the tallies of several names over a corpus."""
+
+    gold: Counter[str] = field(default_factory=Counter)
+    predicted: Counter[str] = field(default_factory=Counter)
+    right: Counter[str] = field(default_factory=Counter)
+
+    def of(self, names: Iterable[str]) -> dict[str, Tally]:
+        """Return the tallies of these names, in this order."""
+        return {name: Tally(self.gold[name], self.predicted[name], self.right[name]) for name in names}
+
+    def by_frequency(self) -> dict[str, Tally]:
+        """Return all tallies, the most frequent name in gold first."""
+        return self.of(sorted(self.gold.keys() | self.predicted.keys(), key=lambda name: (-self.gold[name], name)))
+
+
+@dataclass(slots=True)
 class Breakdown:
-    """Collects tallies over a corpus.
+    """Collects tallies by label and by arc length over a corpus.
 
     An arc counts as right for its label if head and label are right, and for its length if the head is.
     """
 
-    _labels: tuple[Counter[str], Counter[str], Counter[str]] = field(
-        default_factory=lambda: (Counter(), Counter(), Counter())
-    )
-    _lengths: tuple[Counter[str], Counter[str], Counter[str]] = field(
-        default_factory=lambda: (Counter(), Counter(), Counter())
-    )
+    _labels: Tallies = field(default_factory=Tallies)
+    _lengths: Tallies = field(default_factory=Tallies)
 
     def add(self, pairs: Iterable[PairedArc]) -> None:
-        """Take in the counted words of one sentence."""
-        gold_labels, labels, right_labels = self._labels
-        gold_lengths, lengths, right_lengths = self._lengths
+        """Add the counted words of one sentence."""
         for pair in pairs:
             bucket = length_bucket(pair.word, pair.gold_head)
-            gold_lengths[bucket] += 1
+            self._lengths.gold[bucket] += 1
             if pair.head != UNKNOWN_HEAD:
-                lengths[length_bucket(pair.word, pair.head)] += 1
+                self._lengths.predicted[length_bucket(pair.word, pair.head)] += 1
             if pair.head == pair.gold_head:
-                right_lengths[bucket] += 1
+                self._lengths.right[bucket] += 1
             if pair.gold_label == UNKNOWN_LABEL:
                 continue
-            gold_labels[pair.gold_label] += 1
+            self._labels.gold[pair.gold_label] += 1
             if pair.label != UNKNOWN_LABEL:
-                labels[pair.label] += 1
+                self._labels.predicted[pair.label] += 1
             if pair.head == pair.gold_head and pair.label == pair.gold_label:
-                right_labels[pair.gold_label] += 1
+                self._labels.right[pair.gold_label] += 1
 
     def by_label(self) -> dict[str, Tally]:
         """Return a tally for each label of gold or prediction, the most frequent in gold first."""
-        gold, predicted, right = self._labels
-        names = sorted(gold.keys() | predicted.keys(), key=lambda label: (-gold[label], label))
-        return {name: Tally(gold[name], predicted[name], right[name]) for name in names}
+        return self._labels.by_frequency()
 
     def by_length(self) -> dict[str, Tally]:
         """Return a tally for each bucket of `LENGTHS`, in that order."""
-        gold, predicted, right = self._lengths
-        return {name: Tally(gold[name], predicted[name], right[name]) for name in LENGTHS}
+        return self._lengths.of(LENGTHS)
 
 
 def length_bucket(word: int, head: int) -> str:

@@ -6,7 +6,6 @@ An entity is right if its first word, its last word and its type are. Tags may b
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -16,7 +15,7 @@ from treetune.corpus.spans import OUTSIDE, spans_of
 from treetune.corpus.tags import Tagged, Tags
 from treetune.errors import DataError
 from treetune.evaluation.base import ComparableScores
-from treetune.evaluation.breakdown import Tally
+from treetune.evaluation.breakdown import Tallies, Tally
 from treetune.evaluation.metrics import Metric
 from treetune.evaluation.pairing import pair_tagged
 from treetune.evaluation.scorers import Scorer
@@ -119,17 +118,14 @@ def evaluate_entities(gold: Iterable[Tagged], predicted: Iterable[Tags | Tagged]
         DataError: the sentences are not the same; the message names the first one that differs.
     """
     per_sentence: list[EntityCounts] = []
-    expected: Counter[str] = Counter()
-    found: Counter[str] = Counter()
-    right: Counter[str] = Counter()
+    types = Tallies()
     for tagged, answer in pair_tagged(gold, predicted):
         per_sentence.append(entity_counts(tagged.gold, answer))
         gold_spans, answer_spans = spans_of(tagged.gold.values), spans_of(answer.values)
-        expected.update(span.label for span in gold_spans)
-        found.update(span.label for span in answer_spans)
-        right.update(span.label for span in set(gold_spans) & set(answer_spans))
-    names = sorted(expected.keys() | found.keys(), key=lambda name: (-expected[name], name))
-    return EntityScores(tuple(per_sentence), {name: Tally(expected[name], found[name], right[name]) for name in names})
+        types.gold.update(span.label for span in gold_spans)
+        types.predicted.update(span.label for span in answer_spans)
+        types.right.update(span.label for span in set(gold_spans) & set(answer_spans))
+    return EntityScores(tuple(per_sentence), types.by_frequency())
 
 
 ENTITIES = Scorer(tuple(ENTITY_METRICS), "F1", evaluate_entities)

@@ -88,12 +88,11 @@ class LearnerConfig:
                 raise ConfigError(f"{own.name} is an option of {owners}, not of {_plural(kind)}")
 
     def check_learner(self) -> None:
-        """Raise ConfigError for a step size that the chosen learner does not have."""
-        for name in ("clip", "learning_rate"):
-            own = next(own for own in fields(self) if own.name == name)
-            learners = own.metadata["learners"]
-            if self.learner is not None and getattr(self, name) is not None and self.learner not in learners:
-                raise ConfigError(f"{name} is an option of {' and '.join(learners)}; the learner is {self.learner}")
+        """Raise ConfigError for a step size of another learner: MIRA has a clip, CRF a learning rate."""
+        if self.learner == CRF and self.clip is not None:
+            raise ConfigError("clip is an option of mira; the learner crf has a learning_rate")
+        if self.learner not in (None, CRF) and self.learning_rate is not None:
+            raise ConfigError(f"learning_rate is an option of crf; the learner is {self.learner}")
 
     def warm_start(self, trained_by: Mapping[str, Any]) -> LearnerConfig:
         """Return the options with which to continue from weights that were trained with those of `trained_by`.

@@ -196,7 +196,9 @@ def _check_updates(model: Model[Any], treebank: Sequence[Any], k: int, options: 
         assert not decoder.update(index, worse, better, margin=(worse.score - better.score) / 2), (
             f"{where}: an output that leads by the margin must not be updated"
         )
-        assert decoder.update(index, better, worse, margin=1.0), f"{where}: expected an update towards the better output"
+        assert decoder.update(index, better, worse, margin=1.0), (
+            f"{where}: expected an update towards the better output"
+        )
         after = {candidate.output: candidate.score for candidate in decoder.k_best(index, 4 * k)}
         if better.output in after and worse.output in after:
             lead = after[better.output] - after[worse.output]

@@ -101,11 +101,14 @@ def test_templates_that_leave_nothing_for_a_treebank(text: str, kind: str, order
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"learner": "mra"}, "unknown learner 'mra'; known: factored-mira, mira, perceptron (did you mean 'mira'?)"),
+        (
+            {"learner": "mra"},
+            "unknown learner 'mra'; known: crf, factored-mira, mira, perceptron (did you mean 'mira'?)",
+        ),
         ({"k": 0}, "k must be at least 1, found 0"),
         ({"clip": 0.0}, "clip must be more than 0, found 0.0"),
         ({"clip": float("nan")}, "clip must be more than 0, found nan"),
-        ({"update": "early"}, "update 'early' is for transition parsers; a graph parser learns from whole trees"),
+        ({"update": "early"}, "update is an option of transition parsers, not of graph parsers"),
         (
             {"learner": "factored-mira", "cost_augmented": True},
             "factored-mira compares every arc with the gold one, so there is no search to augment",

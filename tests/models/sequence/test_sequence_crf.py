@@ -223,9 +223,9 @@ def test_what_is_wrong_is_said() -> None:
         tagger.marginals([sentence], temperature=0)
     with pytest.raises(ConfigError, match=r"^learning_rate must be a finite number above 0, found inf"):
         tagger.check_learning(learner="crf", learning_rate=math.inf)
-    with pytest.raises(ConfigError, match=r"^l2 must be a number from 0 up, found -1$"):
+    with pytest.raises(ConfigError, match=r"^l2 must be at least 0, found -1$"):
         treetune.Tagger(l2=-1)
     for parser in (treetune.TransitionParser(), treetune.GraphParser()):
-        with pytest.raises(ConfigError, match=r"^unknown learner 'crf'; known: factored-mira, mira, perceptron"):
+        with pytest.raises(ConfigError, match=r"^the learner crf is not for "):
             parser.check_learning(learner="crf")
     assert tagger.confidences([sentence], [Tags.of(["N"])])[0].shape == (2,)

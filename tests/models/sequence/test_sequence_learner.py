@@ -168,9 +168,9 @@ def test_the_best_epoch_is_chosen_by_accuracy_or_by_what_is_asked() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"learner": "factored-mira"}, r"unknown learner 'factored-mira'; known: crf, mira, perceptron"),
-        ({"update": "early"}, r"update 'early' is for transition parsers; a tagger learns from whole sentences"),
-        ({"cost_augmented": True}, r"cost-augmented search is for graph parsers; the model is a tagger"),
+        ({"learner": "factored-mira"}, r"the learner factored-mira is not for taggers, which have"),
+        ({"update": "early"}, r"update is an option of transition parsers, not of taggers"),
+        ({"cost_augmented": True}, r"cost_augmented is an option of graph parsers, not of taggers"),
         ({"k": 0}, r"k must be at least 1, found 0"),
     ],
 )

@@ -118,7 +118,7 @@ def test_features_are_those_of_named_templates_whatever_the_model() -> None:
         ({"min_count": 0}, r"min_count must be at least 1, found 0"),
         ({"dictionary": -1}, r"dictionary must be at least 0, found -1"),
         ({"unknown_dropout": -1}, r"unknown_dropout must be at least 0, found -1"),
-        ({"prune": 1.0}, r"prune must be at least 0 and less than 1, found 1.0"),
+        ({"prune": 1.0}, r"prune must be less than 1, found 1.0"),
         ({"max_memory": 0}, r"max_memory must be a number of GB above 0, found 0"),
         ({"features": "best"}, r"unknown feature set 'best'; known: default, ner"),
         ({"beam": 2}, r"unknown option of taggers 'beam'; known: clusters, columns, dictionary"),

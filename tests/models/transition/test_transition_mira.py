@@ -43,7 +43,8 @@ def test_learning_is_that_of_the_twin(
 ) -> None:
     monkeypatch.setattr(search, "MEMO_FROM_BEAM", memo_from)
     treebank = random_treebank(beam, count=25)
-    learner = make_learner(treebank, beam=beam, learner="mira", update=update, k=k, clip=clip, seed=3, explore=0.7)
+    learner = make_learner(treebank, beam=beam, learner="mira", update=update, k=k, clip=clip, seed=3)
+    learner.explore = 0.7
     twin = TwinLearner(learner, treebank)
     draw = random.Random(beam)
     for _ in range(3):
@@ -197,9 +198,12 @@ def test_settings_name_what_has_an_effect() -> None:
     [
         (
             {"learner": "factored-mira"},
-            "the learner factored-mira is for graph parsers; transition parsers know perceptron and mira",
+            "the learner factored-mira is not for transition parsers, which have perceptron, mira",
         ),
-        ({"learner": "mra"}, "unknown learner 'mra'; known: factored-mira, mira, perceptron (did you mean 'mira'?)"),
+        (
+            {"learner": "mra"},
+            "unknown learner 'mra'; known: crf, factored-mira, mira, perceptron (did you mean 'mira'?)",
+        ),
         ({"learner": "mira", "k": 0}, "k must be at least 1, found 0"),
         ({"learner": "mira", "clip": 0.0}, "clip must be more than 0, found 0.0"),
         ({"learner": "mira", "clip": float("nan")}, "clip must be more than 0, found nan"),
@@ -220,7 +224,7 @@ def test_errors_by_text(options: dict[str, Any], message: str) -> None:
 
 def test_cost_augmented_search_is_refused() -> None:
     parser = TransitionParser(features=TEMPLATES)
-    with pytest.raises(ConfigError, match=r"^cost-augmented search is for graph parsers; the parser is transition$"):
+    with pytest.raises(ConfigError, match=r"^cost_augmented is an option of graph parsers, not of transition parsers$"):
         parser.learner(random_treebank(0, count=1), cost_augmented=True)
 
 

@@ -1,17 +1,15 @@
-"""Tables of `benchmarks/`, rendered from made-up results."""
+"""The page of `benchmarks/`: from made-up results, and that of the repository from the stored ones."""
 
 from __future__ import annotations
 
-import importlib
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
+from benchmarks import __main__, report
+from benchmarks.__main__ import PAGE, RESULTS
 
 ORIGIN = {
     "commit": "0123456789abcdef",
@@ -142,18 +140,12 @@ GOALS: dict[str, Any] = {
 }
 
 
-@pytest.fixture
-def table(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    return importlib.import_module("table")
+def test_markdown_has_a_rule_and_one_cell_a_column() -> None:
+    assert report.markdown(("a", "b"), [("x", "1")]) == "| a | b |\n| :-- | --: |\n| x | 1 |"
 
 
-def test_markdown_has_a_rule_and_one_cell_a_column(table: Any) -> None:
-    assert table.markdown(("a", "b"), [("x", "1")]) == "| a | b |\n| :-- | --: |\n| x | 1 |"
-
-
-def test_comparison_shows_scores_speed_and_ratio(table: Any) -> None:
-    text = table.compare_table(COMPARE)
+def test_comparison_shows_scores_speed_and_ratio() -> None:
+    text = report.compare_table(COMPARE)
     row = next(line for line in text.splitlines() if line.startswith("| treetune beam 8"))
     cells = [cell.strip() for cell in row.strip("|").split("|")]
     assert cells == [
@@ -173,51 +165,48 @@ def test_comparison_shows_scores_speed_and_ratio(table: Any) -> None:
     assert "1,234 words" in text
 
 
-def test_raw_text_shows_scores_and_speed_of_both(table: Any) -> None:
-    text = table.raw_text_table(RAW_TEXT)
+def test_raw_text_shows_scores_and_speed_of_both() -> None:
+    text = report.raw_text_table(RAW_TEXT)
     assert "| system | Words | LAS | words per CPU-s, text to CoNLL-U |" in text
     assert "| treetune | 98.77 | 81.50 | 22,000 ± 10 |" in text
     assert "treetune is 5.50 ± 0.10 times as fast as UDPipe." in text
     assert "tokenizer 400,000 ± 0, tagger 200,000 ± 0, parser 30,000 ± 0." in text
     assert "9.9 MB and is ready after 0.51 ± 0.02 CPU-s; a whole command on one sentence takes 1.51 ± 0.03." in text
     alone = {key: value for key, value in RAW_TEXT.items() if key != "times_as_fast"}
-    assert "times as fast" not in table.raw_text_table(alone)
+    assert "times as fast" not in report.raw_text_table(alone)
 
 
-def test_a_trial_on_part_of_the_file_says_so(table: Any) -> None:
+def test_a_trial_on_part_of_the_file_says_so() -> None:
     settings = {**COMPARE["settings"], "limit": 20}
-    assert "first 20 sentences" in table.compare_table({**COMPARE, "settings": settings})
-    assert "first" not in table.compare_table(COMPARE)
+    assert "first 20 sentences" in report.compare_table({**COMPARE, "settings": settings})
+    assert "first" not in report.compare_table(COMPARE)
 
 
-def test_unknown_training_time_is_left_empty(table: Any) -> None:
+def test_unknown_training_time_is_left_empty() -> None:
     system = {**COMPARE["systems"][0], "training": {"cpu_seconds": None}}
-    assert table.compare_table({**COMPARE, "systems": [system]}).splitlines()[4].endswith("|  |")
+    assert report.compare_table({**COMPARE, "systems": [system]}).splitlines()[4].endswith("|  |")
 
 
-def test_one_repeat_has_no_interval(table: Any) -> None:
-    assert table.spread(summary(2.0, repeats=1), 1) == "2.0"
+def test_one_repeat_has_no_interval() -> None:
+    assert report.spread(summary(2.0, repeats=1), 1) == "2.0"
 
 
-def test_training_has_a_row_a_seed_and_a_mean(table: Any) -> None:
-    text = table.training_table(TRAINING)
-    assert "| 7 | 4.00 | 300.00 | 20.00 | 91.00 | 88.00 | 90.00 | 87.12 | 88.50 |" in text
-    assert "| mean | 1.25 |" in text
-
-
-def test_training_names_the_parser_and_how_it_learned(table: Any) -> None:
-    assert table.training_table(TRAINING).startswith("Beam 8, features `default`, 10 epochs on `ud/t.conllu`")
+def test_training_has_a_mean_for_each_parser_and_a_row_for_each_seed() -> None:
     learning = {"learner": "mira", "clip": 0.1, "k": 5}
     settings = {**TRAINING["settings"], "parser": "graph2", "beam": None, "features": "own", "learning": learning}
-    text = table.training_table({**TRAINING, "settings": settings})
-    assert text.startswith("Parser `graph2`, features `own`, learner mira, clip 0.1, k 5, 10 epochs on `ud/t.conllu`")
+    text = report.training_tables([TRAINING, {**TRAINING, "settings": settings}])
+    assert text.startswith("From the file `ud/t.conllu` to the model file")
+    assert "| beam 8, features `default`, 10 epochs | 1.25 |" in text
+    assert "| `graph2`, features `own`, learner mira, clip 0.1, k 5, 10 epochs | 1.25 |" in text
+    assert text.count("| 7 | 4.00 | 300.00 | 20.00 | 91.00 | 88.00 | 90.00 | 87.12 | 88.50 |") == 2
+    assert text.index("1.25") < text.index("<summary>Each seed</summary>") < text.index("4.00")
 
 
-def test_goals_show_what_was_measured_and_what_peers_reached(table: Any) -> None:
+def test_goals_show_what_was_measured_and_what_peers_reached() -> None:
     system = {**COMPARE["systems"][0], "name": "treetune graph"}
     settings = {**TRAINING["settings"], "parser": "graph"}
     results = [GOALS, COMPARE, {**COMPARE, "systems": [system]}, TRAINING, {**TRAINING, "settings": settings}]
-    rows = [line for line in table.goals_table(GOALS, results).splitlines() if line.startswith("| first")]
+    rows = [line for line in report.goals_table(GOALS, results).splitlines() if line.startswith("| first")]
     assert rows == [
         "| first UAS |  | 1.25 |  | X, order 1: 85.7; Y: 84.0 |",
         "| first LAS | ≥ 84.0 | 1.25 | no | X, order 1: 82.1 |",
@@ -226,14 +215,14 @@ def test_goals_show_what_was_measured_and_what_peers_reached(table: Any) -> None
     ]
 
 
-def test_the_speed_of_a_goal_is_that_of_now(table: Any) -> None:
+def test_the_speed_of_a_goal_is_that_of_now() -> None:
     before = {**COMPARE, "systems": [{**COMPARE["systems"][0], "name": "treetune graph"}]}
-    text = table.goals_table(GOALS, [before, VERSIONS])
+    text = report.goals_table(GOALS, [before, VERSIONS])
     assert "| first speed | ≥ 20,000 | 25,000 ± 100 | yes | Y: 3,600 |" in text
 
 
-def test_versions_show_both_speeds_and_how_they_differ(table: Any) -> None:
-    text = table.versions_table(VERSIONS)
+def test_versions_show_both_speeds_and_how_they_differ() -> None:
+    text = report.versions_table(VERSIONS)
     assert "commit `fedcba987654` and the one below" in text
     assert "| treetune graph | 17,000 ± 100 | 25,000 ± 100 | 1.46 ± 0.01 |" in text
 
@@ -242,57 +231,63 @@ def test_versions_show_both_speeds_and_how_they_differ(table: Any) -> None:
     ("bound", "verdict"),
     [({"at_least": 1.25}, "yes"), ({"at_least": 1.26}, "no"), ({"at_most": 1.25}, "yes"), ({"at_most": 1.24}, "no")],
 )
-def test_a_goal_is_reached_at_its_bound(table: Any, bound: dict[str, float], verdict: str) -> None:
+def test_a_goal_is_reached_at_its_bound(bound: dict[str, float], verdict: str) -> None:
     goal = {"what": "w", "parser": "graph", "measure": "test_LAS", "peers": {}, **bound}
     result = {**TRAINING, "settings": {**TRAINING["settings"], "parser": "graph"}}
-    assert table.goals_table({**GOALS, "goals": [goal]}, [result]).endswith(f"| 1.25 | {verdict} |  |")
+    assert report.goals_table({**GOALS, "goals": [goal]}, [result]).endswith(f"| 1.25 | {verdict} |  |")
 
 
-def test_a_goal_without_a_result_is_left_open(table: Any) -> None:
+def test_a_goal_without_a_result_is_left_open() -> None:
     # The results of another parser are not taken for its own.
-    rows = table.goals_table(GOALS, [GOALS, COMPARE, TRAINING]).splitlines()
+    rows = report.goals_table(GOALS, [GOALS, COMPARE, TRAINING]).splitlines()
     assert "| first LAS | ≥ 84.0 |  |  | X, order 1: 82.1 |" in rows
     assert "| first speed | ≥ 20,000 |  |  | Y: 3,600 |" in rows
 
 
-def test_goals_of_the_repository_can_be_shown(table: Any) -> None:
-    goals = json.loads((BENCHMARKS / "results" / "goals-graph.json").read_text(encoding="utf-8"))
+def test_goals_of_the_repository_can_be_shown() -> None:
+    goals = json.loads((RESULTS / "goals-graph.json").read_text(encoding="utf-8"))
     assert "they were not measured in the runs of this page" in goals["about"]
-    assert {goal["measure"] for goal in goals["goals"]} <= set(table.MEASURES)
-    text = table.section(goals, [])
+    assert {goal["measure"] for goal in goals["goals"]} <= set(report.MEASURES)
+    text = report.section(goals, [])
     assert "| first order, LAS | ≥ 84.0 |" in text
     assert "MSTParser, order 1, projective: 82.1; TurboParser, basic: 81.7 |" in text
 
 
-def test_page_orders_sections_and_names_their_origin(tmp_path: Path) -> None:
-    files = []
-    for record in (STARTUP, TRAINING, GOALS, VERSIONS, COMPARE, RAW_TEXT):
-        files.append(tmp_path / f"{record['benchmark']}.json")
-        files[-1].write_text(json.dumps(record), encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, str(BENCHMARKS / "table.py"), *map(str, files)],
-        capture_output=True,
-        text=True,
-        check=True,
-        encoding="utf-8",
-        env={"PYTHONIOENCODING": "utf-8", "PATH": ""},
-    )
-    page = done.stdout
-    titles = [line for line in page.splitlines() if line.startswith("## ")]
-    assert titles == [
+def test_a_page_orders_sections_and_names_their_origin() -> None:
+    page = report.page([STARTUP, TRAINING, GOALS, VERSIONS, COMPARE, RAW_TEXT])
+    assert [line for line in page.splitlines() if line.startswith("## ")] == [
         "## From raw text",
-        "## Beside other parsers",
+        "## Compared with UDPipe and spaCy",
         "## Before and now",
         "## Goals of X",
         "## Training",
-        "## Starting",
+        "## Start-up",
     ]
     assert "| first parse | 9.88 ± 0.10 |" in page
     assert "commit `0123456789ab` on Test CPU, 2 cores" in page
     assert "commit `0123456789ab` with local changes" in page
 
 
-def test_taggers_have_scores_and_whoever_was_only_timed_has_a_speed(table: Any) -> None:
+def test_every_table_of_measured_speed_says_from_where_to_where() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    for section in page.split("\n## ")[1:]:
+        title, _, text = section.partition("\n")
+        if not title.startswith("Goals"):
+            assert any(words in text for words in ("memory", "file to file", "the model file")), title
+
+
+def test_the_page_of_the_docs_is_made_from_the_stored_results(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = tmp_path / "benchmarks.md"
+    monkeypatch.setattr(__main__, "PAGE", made)
+    monkeypatch.setattr(__main__, "HERE", tmp_path / "benchmarks")
+    __main__.main(["report"])
+    assert made.read_text(encoding="utf-8") == PAGE.read_text(encoding="utf-8")
+    assert capsys.readouterr().err == f"wrote {made}\n"
+
+
+def test_taggers_have_scores_and_whoever_was_only_timed_has_a_speed() -> None:
     record = {
         "benchmark": "tagging",
         **ORIGIN,
@@ -302,19 +297,33 @@ def test_taggers_have_scores_and_whoever_was_only_timed_has_a_speed(table: Any) 
         "mean": {"ours": {"test_UPOS": summary(95.25), "model_mb": summary(3.1)}},
         "words_per_cpu_second": {"ours": summary(150_000), "theirs": summary(10_000)},
     }
-    ours, theirs = table.tagging_table(record).splitlines()[-2:]
+    ours, theirs = report.tagging_table(record).splitlines()[-2:]
     assert ours == "| ours |  |  | 95.25 ± 0.50 |  |  |  |  |  | 3.10 ± 0.50 |  | 150,000 ± 0 |"
     assert theirs == "| theirs |" + "  |" * 10 + " 10,000 ± 0 |"
-    assert table.section(record, []).startswith("## Taggers\n\nTrained on `train.conllu`, gold tokens, 7 epochs")
+    assert report.section(record, []).startswith("## Taggers\n\nTrained on `train.conllu`, gold tokens, 7 epochs")
 
 
-def test_word_order_beside_parsing(table: Any) -> None:
+def test_word_order_beside_parsing() -> None:
     record = {
         "benchmark": "reordering",
         **ORIGIN,
         "words_per_cpu_second": {"parse": summary(29000.4), "parse and reorder": summary(27600.0)},
         "share_of_parsing_speed": summary(0.9512),
     }
-    text = table.section(record, [record])
+    text = report.section(record, [record])
     assert text.startswith("## Word order\n")
-    assert "| parse and reorder, share of parsing speed | 95.1 % |" in text
+    assert "| parse and reorder / parse | 95.1 % |" in text
+
+
+def test_the_trainer_beside_a_bare_loop() -> None:
+    record = {
+        "benchmark": "overhead",
+        **ORIGIN,
+        "sentences": 1500,
+        "trainer_to_bare_loop": {"median": 0.991, "raw": [0.9, 0.991, 1.0]},
+        "objective_to_treebank": {"median": 1.204, "raw": [1.204]},
+    }
+    text = report.section(record, [])
+    assert "on 1,500 sentences, interleaved, the median of 3 rounds." in text
+    assert "of a bare loop over the same sentences | 0.99 |" in text
+    assert "a word of the treebank | 1.20 |" in text
