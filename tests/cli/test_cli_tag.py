@@ -43,8 +43,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = run("train", place / "train.conllu", "--dev", place / "dev.conllu", *tagger)
     assert (done.code, done.out) == (0, "")
     assert "UPOS" in done.err
-    tags = sets(f"train.tagger={place / 'tags.treetune'}")
-    ner = ("--task", "ner", "--epochs", 4, *tags, "--model", place / "ner.treetune")
+    words = sets(f"train.tagger={place / 'tags.treetune'}")
+    ner = ("--task", "ner", "--epochs", 4, *words, "--model", place / "ner.treetune")
     done = run("train", place / "train.iob2", "--dev", place / "dev.iob2", *ner)
     assert done.code == 0, done.err
     assert "F1 100.00" in done.err
@@ -171,7 +171,7 @@ def test_lists_and_confidence(folder: Path) -> None:
     [
         (
             ("tags.treetune", "dev.conllu", "-o", "out.iob2"),
-            "IOB files hold entities, and the model gives upos, xpos; write CoNLL-U instead",
+            "IOB files hold entities, and the model predicts upos, xpos; write CoNLL-U instead",
         ),
         (
             ("ner.treetune", "dev.iob2", "-o", "out.conll"),
@@ -187,7 +187,7 @@ def test_lists_and_confidence(folder: Path) -> None:
         ),
         (
             ("tags.treetune", "dev.conllu", "--tagger", "tags.treetune"),
-            "--tagger gives upos, xpos, at which the model does not look; leave it out",
+            "--tagger predicts upos, xpos, which the model does not use; leave it out",
         ),
         (
             ("tags.treetune", "dev.conllu", "--format", "iob"),
@@ -231,7 +231,7 @@ def test_what_cannot_be_written_is_refused(
             ("--task", "tag", *sets("model.columns=feats", "train.tagger=tags.treetune")),
             "train.tagger: the tagger predicts upos, xpos, which the model does not use; leave it out",
         ),
-        (sets("model.columns=upos"), "model.columns is an option of taggers; the parser is transition"),
+        (("--set", "model.columns=upos"), "model.columns is an option of taggers; the parser is transition"),
         (
             ("--set", "model.clusters=none.txt"),
             "no template of the feature set 'default' looks at the word clusters of none.txt",
@@ -311,7 +311,13 @@ def test_clusters_and_what_uses_them(folder: Path, monkeypatch: pytest.MonkeyPat
     assert {line.split("\t")[1] for line in few.out.splitlines()} == {"the", "dog", "cat", "runs"}
     assert run("clusters", "-", "-", "-o", "x").err == "error: only one TEXT can be read from stdin\n"
     tagger = ("--task", "tag", *sets("model.clusters=clusters.txt"))
-    parser = ("--features", "clusters-only", *sets("model.inputs=", "model.clusters=clusters.txt"), "--beam", 1)
+    parser = (
+        "--features",
+        "clusters-only",
+        *sets("model.inputs=", "model.clusters=clusters.txt"),
+        "--beam",
+        1,
+    )
     for number, options in enumerate((tagger, parser)):
         out = f"c{number}.treetune"
         done = run("train", "train.conllu", "--epochs", 1, "--model", out, "-q", *options)

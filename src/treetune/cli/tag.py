@@ -99,7 +99,7 @@ class _Job:
         """Refuse what cannot be written."""
         columns, title = ", ".join(self.tagger.columns), self.writes.title
         if "tags" not in self.writes.holds and not self.tagger.config.spans:
-            raise ConfigError(f"{title} files hold entities, and the model gives {columns}; write CoNLL-U instead")
+            raise ConfigError(f"{title} files hold entities, and the model predicts {columns}; write CoNLL-U instead")
         if "entities" not in self.writes.holds and self.tagger.config.spans:
             raise ConfigError(f"{title} has no column for {columns}; write CoNLL-U or IOB instead")
         for wanted, flag in ((self.k_best is not None, "--k-best"), (self.confidence, "--confidence")):
@@ -107,7 +107,7 @@ class _Job:
                 raise ConfigError(f"{flag} needs comments or MISC, and {title} has none; write CoNLL-U instead")
         if self.first is not None and not set(self.first.columns) & set(self.tagger.config.inputs):
             raise ConfigError(
-                f"--tagger gives {', '.join(self.first.columns)}, at which the model does not look; leave it out"
+                f"--tagger predicts {', '.join(self.first.columns)}, which the model does not use; leave it out"
             )
 
     def tag(self, chunk: Sequence[Example]) -> Iterator[str]:
