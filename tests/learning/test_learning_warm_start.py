@@ -75,23 +75,6 @@ def refusal(attempt: Callable[[], object], kind: type[TreetuneError] = ConfigErr
 
 
 @pytest.mark.parametrize("kind", MAKERS)
-def test_before_any_step_nothing_has_changed(kind: str) -> None:
-    model, other = trained(kind), trained(kind)
-    learner = model.learner([], warm_start=True)
-    assert len(learner) == 0
-    learner.install(other, learner.snapshot())
-    sentences = [example.sentence for example in (*DECLARATIVES[:20], *TEST[:20])]
-    assert other.predict_batch(sentences) == model.predict_batch(sentences)
-    online_decoder = learner.online_decoder(sentences)
-    for place, sentence in enumerate(sentences[:10]):
-        frozen, live = model.k_best(sentence, 1)[0], online_decoder.k_best(place, 1)[0]
-        assert live.output == frozen.output
-        # float32 against integers
-        assert live.score == pytest.approx(frozen.score, rel=1e-5)
-        assert other.score(sentence, frozen) == pytest.approx(frozen.score, rel=1e-3)
-
-
-@pytest.mark.parametrize("kind", MAKERS)
 def test_words_labels_and_templates_stay(kind: str) -> None:
     before = trained(kind).state()[0]
     after = run(trained(kind), DECLARATIVES[:10], objectives=[Objective(QUESTIONS, Root())], epochs=1).state()[0]

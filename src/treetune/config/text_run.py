@@ -15,7 +15,7 @@ from treetune.evaluation.alignment import evaluate_text
 from treetune.learning.pipeline_training import tag_columns, train_pipeline
 from treetune.learning.tokenizer_training import train_tokenizer
 from treetune.models.pipeline import Pipeline
-from treetune.models.quantize import compact
+from treetune.models.quantize import quantize
 from treetune.models.registry import make_model, stored_class
 
 
@@ -84,7 +84,7 @@ class PipelineRun(TextRun):
         )  # fmt: skip
         yield from self._stage_reports(stages, reports)
         if table.quantize:
-            self.model = compact(self.model)
+            self.model = quantize(self.model)
 
     def _settings(self) -> dict[str, Any]:
         return dict(self.best["parser"].settings)

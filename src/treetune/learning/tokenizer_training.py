@@ -86,9 +86,9 @@ def _train(
     file: Checkpoint | None,
     resume: bool,
 ) -> Iterator[TokenizerProgress]:
-    from treetune.models.tokenizer.learner import SegmentLearner
+    from treetune.models.tokenizer.learner import TokenizerLearner
     from treetune.models.tokenizer.multiword import MultiwordTable
-    from treetune.models.tokenizer.tokenizer import SegmentWeights
+    from treetune.models.tokenizer.tokenizer import TokenizerWeights
 
     def progress(epoch: int, *, resumed: bool = False) -> TokenizerProgress:
         return TokenizerProgress(epoch, epochs, None if dev is None else score_tokenizer(tokenizer, dev), resumed)
@@ -100,7 +100,7 @@ def _train(
         for spans, parts in zip(paragraph.tokens, paragraph.words, strict=True)
         for (start, end), words in zip(spans, parts, strict=True)
     )
-    learner = SegmentLearner(text, tokenizer.token_templates, tokenizer.sentence_templates, seed=seed)
+    learner = TokenizerLearner(text, tokenizer.token_templates, tokenizer.sentence_templates, seed=seed)
     done = 0
     if resume and file is not None and (state := file.read()) is not None:
         done = state["epoch"]
@@ -110,7 +110,7 @@ def _train(
     for epoch in range(done + 1, epochs + 1):
         learner.learn()
         tokens, sentences = learner.freeze(prune=prune)
-        tokenizer.weights = SegmentWeights(tokens, sentences, learner.gold.runs, multiword)
+        tokenizer.weights = TokenizerWeights(tokens, sentences, learner.gold.runs, multiword)
         if file is not None:
             file.write({"epoch": epoch}, learner.tensors(), tokenizer.state())
         yield progress(epoch)

@@ -1,4 +1,4 @@
-"""What the families of models share: options, what was learned, one sentence as a batch of one, threads."""
+"""The base of parsers and taggers: options, weights, `fit`, single sentences as batches of one, threads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from treetune.evaluation.scorers import TREES, Scorer
 from treetune.models.base import Candidate, Learner, Output
 from treetune.models.learning_options import DEFAULT_SEED, LearnerConfig, LearningOptions
 from treetune.models.options import search_options, with_values
-from treetune.models.registry import learner_class
+from treetune.models.registry import TRAINER, find, learner_class
 
 Config = TypeVar("Config")
 Grammar = TypeVar("Grammar")
@@ -116,6 +116,36 @@ class FeatureModel(ABC, Generic[Config, Grammar, Weights, Output]):
     ) -> list[list[Candidate[Output]]]:
         """Return the k-best list of each sentence; the same for any number of threads."""
 
+    def fit(
+        self,
+        treebank: Sequence[Any],
+        dev: Sequence[Any] = (),
+        *,
+        epochs: int = 10,
+        seed: int = DEFAULT_SEED,
+        threads: int = 1,
+        **learning: Unpack[LearningOptions],
+    ) -> Self:
+        """Train on gold examples and return the model: the plain case of `treetune.train`.
+
+        Args:
+            treebank: Gold examples.
+            dev: Gold examples to choose the best epoch by; without them the model is that of the last one.
+            epochs: How many times to go through the treebank.
+            seed: Orders the sentences; the same seed gives the same weights.
+            threads: For parsing `dev` only.
+            learning: Update rule and its parameters; see `LearningOptions`.
+        """
+        train = find(TRAINER)
+        data, dev = self._gold_examples(treebank), self._gold_examples(dev)
+        for _ in train(self, data, dev=dev, epochs=epochs, seed=seed, threads=threads, **learning):
+            pass
+        return self
+
+    def _gold_examples(self, examples: Sequence[Any]) -> Sequence[Any]:
+        """Return examples as the learner takes them."""
+        return examples
+
     def check_learning(self, **options: Unpack[LearningOptions]) -> None:
         """Raise ConfigError if `learner` would refuse these options; no data is needed to know."""
         learner_class(self.kind).check_options(self, LearnerConfig(**options))
@@ -137,7 +167,7 @@ class FeatureModel(ABC, Generic[Config, Grammar, Weights, Output]):
         return f"{self.noun}s" if self.kind == self.noun else f"{self.kind} {self.noun}s"
 
     def _not_trained(self) -> ModelError:
-        return ModelError(f"this {self.noun} is not trained yet; run treetune.train on it or load a trained one")
+        return ModelError(f"this {self.noun} is not trained yet; fit it to a treebank or load a trained one")
 
 
 class TreeParser(FeatureModel[Config, Grammar, Weights, Tree]):
@@ -171,7 +201,7 @@ class TreeParser(FeatureModel[Config, Grammar, Weights, Tree]):
 def run_chunks(count: int, chunk: int, threads: int, make_worker: Callable[[], Callable[[int, int], None]]) -> None:
     """Hand the ranges of `count` sentences, `chunk` at a time, to workers, one a thread.
 
-    A worker has working memory of its own; it writes to places of its own too, so that the number of threads
+    A worker has working memory of its own; it writes to results of its own too, so that the number of threads
     changes nothing.
     """
     if threads < 1:

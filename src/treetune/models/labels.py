@@ -142,6 +142,5 @@ class LabelTable:
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> LabelTable:
         """Rebuild a table from `state()`."""
-        # The first models were kept without a word on tags.
         by_tag = {tag: frozenset(labels) for tag, labels in state.get("labels_by_tag", {}).items()}
         return cls(tuple(state["labels"]), tuple(state["labels_at_root"]), tuple(state["labels_at_word"]), by_tag)

@@ -3,8 +3,10 @@
 `check_model`, `check_predictor` and `check_loss` raise an AssertionError that says which rule is broken, on which
 sentence, and what was found. They need no test framework::
 
+    from treetune.testing import check_loss
+
     def test_my_loss():
-        treetune.testing.check_loss(MyLoss(), treebank)
+        check_loss(MyLoss(), treebank)
 """
 
 from treetune.testing.losses import check_loss

@@ -211,6 +211,12 @@ def _check_warm_start(model: Model[Any], sentences: Sequence[Sentence]) -> None:
     other = type(model).from_state(*model.state())
     learner = other.learner([], warm_start=True)
     assert len(learner) == 0, "a learner of no examples must have the length 0"
+    decoder = learner.online_decoder(sentences)
+    for index, sentence in enumerate(sentences):
+        where = name_sentence(index + 1, sentence)
+        live, frozen = decoder.k_best(index, 1)[0], model.k_best(sentence, 1)[0]
+        assert live.output == frozen.output, f"{where}: a warm start must decode as the model does"
+        assert _close(live.score, frozen.score), f"{where}: a warm start must score as the model does"
     learner.install(other, learner.snapshot())
     assert other.predict_batch(sentences) == before, "a warm start must change nothing before the first update"
     other.adopt(model)

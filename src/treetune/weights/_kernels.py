@@ -455,8 +455,8 @@ SPREAD = np.uint64(0x9E3779B97F4A7C15)
 @inner
 def clear_margins(margins):  # type: ignore[no-untyped-def]
     """Forget all differences; touches only the slots in use."""
-    for place in range(np.uint64(margins.counters[0])):
-        slot = np.uint64(margins.used[place])
+    for index in range(np.uint64(margins.counters[0])):
+        slot = np.uint64(margins.used[index])
         margins.keys[slot] = np.uint64(0)
         for candidate in range(np.uint64(margins.counts.shape[1])):
             margins.counts[slot, candidate] = np.float32(0)
@@ -512,8 +512,8 @@ def fill_gram(margins, candidates):  # type: ignore[no-untyped-def]
     for i in range(many):
         for j in range(many):
             gram[i, j] = 0.0
-    for place in range(np.uint64(margins.counters[0])):
-        slot = np.uint64(margins.used[place])
+    for index in range(np.uint64(margins.counters[0])):
+        slot = np.uint64(margins.used[index])
         for i in range(many):
             count = np.float64(counts[slot, i])
             if count != 0.0:
@@ -557,8 +557,8 @@ def combine_margins(margins, candidates, features, outputs, deltas):  # type: ig
     """Write the change of weights that the steps ask for, pair by pair; return how many pairs change."""
     many = np.uint64(candidates)
     written = np.uint64(0)
-    for place in range(np.uint64(margins.counters[0])):
-        slot = np.uint64(margins.used[place])
+    for index in range(np.uint64(margins.counters[0])):
+        slot = np.uint64(margins.used[index])
         total = 0.0
         for i in range(many):
             total += margins.steps[i] * np.float64(margins.counts[slot, i])

@@ -162,7 +162,7 @@ def test_what_is_wrong_is_said() -> None:
         tagger.score(sentence, Tags.of(["N"]))
     with pytest.raises(ModelError, match=r"^the tag '' is none of the model's; known: D, N, V$"):
         tagger.features(sentence, Tags.of(["N", ""]))
-    with pytest.raises(ModelError, match=r"^this tagger is not trained yet; run treetune.train on it or load"):
+    with pytest.raises(ModelError, match=r"^this tagger is not trained yet; fit it to a treebank or load"):
         Tagger().predict(sentence)
     with pytest.raises(DataError, match=r"^sentence 2 needs 0\.0 GB of working memory, and max_memory allows 1e-08;"):
         tagger.with_options(max_memory=1e-8).k_best_batch([Sentence.of([]), sentence], 5)

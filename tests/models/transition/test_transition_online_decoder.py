@@ -80,7 +80,7 @@ def test_lists_are_those_of_a_frozen_copy(
 ) -> None:
     """Weights are multiples of 1/4 here, so that sums are exact: trees, scores and transitions are the same."""
     monkeypatch.setattr(search, "MEMO_FROM_BEAM", memo_from)
-    parser = parser_of(labels, stacked=stacked).with_beam(beam)
+    parser = parser_of(labels, stacked=stacked).with_options(beam=beam)
     online_decoder = thawed(parser).online_decoder(sentences(stacked))
     assert len(online_decoder) == len(sentences())
     draw = random.Random(beam)

@@ -1,6 +1,6 @@
 """Kernels of the graph parsers' scores: features of arcs, of words between, of siblings and of labels.
 
-A feature is the sum of 64-bit numbers, one for each place its template looks at: `parts[place, token, template]`
+A feature is the sum of 64-bit numbers, one for each address its template looks at: `parts[address, token, template]`
 is filled once a sentence, so that a feature of the arc from h to d is two look-ups and two additions, done for
 all templates at once by vector instructions. What belongs to the arc itself (direction, distance, base tree) is a
 third number, `extra[kind of arc, template]`, made once a model.
@@ -24,9 +24,9 @@ from treetune.weights import _flat_kernels as flat
 from treetune.weights import _kernels as rows
 from treetune.weights._kernels import DENSE_BIT, MISSING, find_row, home_slot, prefetch, prefetch_dense
 
-# Places a template can look at.
+# Addresses a template can look at.
 HEAD, DEPENDENT, THIRD, GRAND, FIRST_CHILD, LAST_CHILD = 0, 1, 2, 3, 4, 5
-PLACES = ("H", "D", "X", "G", "Dl", "Dr")
+ADDRESSES = ("H", "D", "X", "G", "Dl", "Dr")
 
 # Kinds of arcs: distance (signed, in buckets) times what the base tree says; then the two directions for triples.
 DISTANCES = 15
@@ -55,7 +55,7 @@ class Templates(NamedTuple):
     """
 
     starts: NDArray[np.int32]
-    atom_place: NDArray[np.int32]
+    atom_address: NDArray[np.int32]
     atom_shift: NDArray[np.int32]
     atom_column: NDArray[np.int32]
     atom_seed: NDArray[np.uint64]
@@ -82,7 +82,7 @@ class Workspace(NamedTuple):
     parts: NDArray[np.uint64]
     marks: NDArray[np.int32]
     features: NDArray[np.uint64]
-    places: NDArray[np.int64]
+    indices: NDArray[np.int64]
     words: NDArray[np.float64]
     scores: NDArray[np.float64]
     siblings: NDArray[np.float64]
@@ -98,7 +98,7 @@ class Workspace(NamedTuple):
     running: NDArray[np.float64]
     batch_features: NDArray[np.uint64]
     batch_targets: NDArray[np.int64]
-    batch_places: NDArray[np.int64]
+    batch_indices: NDArray[np.int64]
     family: NDArray[np.int32]
     heads: NDArray[np.int32]
     labels: NDArray[np.int32]
@@ -171,7 +171,7 @@ def fill_parts(templates, columns, base, n, base_heads, work):  # type: ignore[n
     for t in range(np.uint64(templates.starts.shape[0] - 1)):
         first, last = np.uint64(templates.starts[t]), np.uint64(templates.starts[t + one])
         for atom in range(first, last):
-            place = np.uint64(templates.atom_place[atom])
+            address = np.uint64(templates.atom_address[atom])
             shift = np.int64(templates.atom_shift[atom])
             column = np.uint64(templates.atom_column[atom])
             seed = templates.atom_seed[atom]
@@ -187,7 +187,7 @@ def fill_parts(templates, columns, base, n, base_heads, work):  # type: ignore[n
                 value = np.uint64(0)
                 if np.int64(token) <= n and 0 <= there <= n:
                     value = np.uint64(columns[column, np.uint64(base + there)])
-                parts[place, token, t] += mix(value + seed)
+                parts[address, token, t] += mix(value + seed)
 
 
 @inner
@@ -209,10 +209,10 @@ def triple_features(templates, parts, head, dependent, third, kind, first, last,
 
 
 @inner
-def ask_for_word(templates, parts, place, token, kind, first, last, target, work, count):  # type: ignore[no-untyped-def]
+def ask_for_word(templates, parts, address, token, kind, first, last, target, work, count):  # type: ignore[no-untyped-def]
     """Append the features of templates [first, last), which look at one word, to a batch; return its new size."""
     for i in range(last - first):
-        work.batch_features[count + i] = parts[place, token, first + i] + templates.extra[kind, first + i]
+        work.batch_features[count + i] = parts[address, token, first + i] + templates.extra[kind, first + i]
         work.batch_targets[count + i] = np.int64(target)
     return count + last - first
 
@@ -237,7 +237,7 @@ def score_words(templates, store, base_heads, n, head, work):  # type: ignore[no
             count = ask_for_word(
                 templates, work.parts, np.uint64(DEPENDENT), dependent, kind, split, last, as_dependent, work, count
             )  # fmt: skip
-    flat.sum_for_targets(store, work.batch_features, work.batch_targets, work.batch_places, count, words)
+    flat.sum_for_targets(store, work.batch_features, work.batch_targets, work.batch_indices, count, words)
 
 
 @lean_part
@@ -256,32 +256,32 @@ def score_arcs(templates, store, base_heads, n, work):  # type: ignore[no-untype
                 continue
             kind = arc_kind(base_heads, head, dependent)
             pair_features(templates, work.parts, head, dependent, kind, zero, last, work.features)
-            score = flat.sum_weights(store, work.features, work.places, last)
+            score = flat.sum_weights(store, work.features, work.indices, last)
             score += work.words[head * kinds + kind] + work.words[(size + dependent) * kinds + kind]
             work.scores[head * size + dependent] = score
         work.scores[head * size] = -np.inf
 
 
 @inner
-def classify(parts, place, count, first, last, work):  # type: ignore[no-untyped-def]
-    """Give tokens 0..count - 1 the numbers of their classes at a place; return how many classes there are."""
+def classify(parts, address, count, first, last, work):  # type: ignore[no-untyped-def]
+    """Give tokens 0..count - 1 the numbers of their classes at a address; return how many classes there are."""
     number = np.uint64(0)
     for token in range(count):
         chosen = np.uint64(number)
         for c in range(number):
-            member = np.uint64(work.members[place, c])
+            member = np.uint64(work.members[address, c])
             same = True
             for t in range(first, last):
-                if parts[place, token, t] != parts[place, member, t]:
+                if parts[address, token, t] != parts[address, member, t]:
                     same = False
                     break
             if same:
                 chosen = np.uint64(c)
                 break
         if chosen == number:
-            work.members[place, number] = np.int32(token)
+            work.members[address, number] = np.int32(token)
             number += np.uint64(1)
-        work.classes[place, token] = np.int32(chosen)
+        work.classes[address, token] = np.int32(chosen)
     return number
 
 
@@ -289,7 +289,7 @@ def classify(parts, place, count, first, last, work):  # type: ignore[no-untyped
 def triple_score(templates, store, work, head, dependent, third, kind, first, last):  # type: ignore[no-untyped-def]
     """Return the score of a triple by the templates of one group."""
     triple_features(templates, work.parts, head, dependent, third, kind, first, last, work.features)
-    return flat.sum_weights(store, work.features, work.places, last - first)
+    return flat.sum_weights(store, work.features, work.indices, last - first)
 
 
 @inner
@@ -303,15 +303,15 @@ def open_memo(work, classes):  # type: ignore[no-untyped-def]
 
 
 @inner
-def recalled_score(templates, store, work, head, dependent, third, kind, place, remembers, first, last):  # type: ignore[no-untyped-def]
-    """Return the score of a triple, remembered at `place` of the memory where it has been asked for before."""
+def recalled_score(templates, store, work, head, dependent, third, kind, index, remembers, first, last):  # type: ignore[no-untyped-def]
+    """Return the score of a triple, remembered at `index` of the memo where it has been asked for before."""
     if remembers:
-        value = work.memo[place]
+        value = work.memo[index]
         if value == value:
             return np.float64(value)
     score = triple_score(templates, store, work, head, dependent, third, kind, first, last)
     if remembers:
-        work.memo[place] = np.float32(score)
+        work.memo[index] = np.float32(score)
     return np.float64(np.float32(score))
 
 
@@ -374,10 +374,10 @@ def fill_rows(templates, store, work, n, head, kind, dependents, first, last, li
             count = ask_for_row(templates, work, head, third, kind, dependents, first, last, row + one, count)
             if count > room:
                 flat.sum_for_targets(
-                    store, work.batch_features, work.batch_targets, work.batch_places, count, work.memo
+                    store, work.batch_features, work.batch_targets, work.batch_indices, count, work.memo
                 )  # fmt: skip
                 count = np.uint64(0)
-    flat.sum_for_targets(store, work.batch_features, work.batch_targets, work.batch_places, count, work.memo)
+    flat.sum_for_targets(store, work.batch_features, work.batch_targets, work.batch_indices, count, work.memo)
 
 
 @lean_part
@@ -426,7 +426,7 @@ def add_between(templates, store, n, work):  # type: ignore[no-untyped-def]
 
 @lean_part
 def score_siblings(templates, store, n, work):  # type: ignore[no-untyped-def]
-    """Write the scores of all pairs of adjacent siblings; the sibling n + 1 is "none", kept at the head's place."""
+    """Write the scores of all pairs of adjacent siblings; the sibling n + 1 is "none", kept at the head's index."""
     size = np.uint64(n + 1)
     one = np.uint64(1)
     none = size
@@ -449,21 +449,21 @@ def score_siblings(templates, store, n, work):  # type: ignore[no-untyped-def]
                     # The root has one dependent, so no siblings below it.
                     inner_steps = step if head > np.uint64(0) else 1
                     for gap in range(inner_steps):
-                        place = np.uint64(np.int64(head) + gap if direction == one else np.int64(head) - gap)
-                        third = none if gap == 0 else place
+                        index = np.uint64(np.int64(head) + gap if direction == one else np.int64(head) - gap)
+                        third = none if gap == 0 else index
                         score = recalled_score(
                             templates, store, work, head, dependent, third, kind,
                             at + np.uint64(work.classes[THIRD, third]), remembers, first, last,
                         )  # fmt: skip
                         if fresh:
-                            work.siblings[line + place] = score
+                            work.siblings[line + index] = score
                         else:
-                            work.siblings[line + place] += score
+                            work.siblings[line + index] += score
         fresh = False
 
 
 @lean_part
-def sum_labels(store, features, count, places, sums):  # type: ignore[no-untyped-def]
+def sum_labels(store, features, count, indices, sums):  # type: ignore[no-untyped-def]
     """Add the rows of `count` features into `sums`, one number a label."""
     for i in range(np.uint64(sums.shape[0])):
         sums[i] = np.float32(0)
@@ -471,7 +471,7 @@ def sum_labels(store, features, count, places, sums):  # type: ignore[no-untyped
         prefetch(store.table, home_slot(store.table, features[i]))
     for i in range(count):
         row = find_row(store.table, features[i])
-        places[i] = row
+        indices[i] = row
         if row == MISSING:
             continue
         if row & DENSE_BIT:
@@ -480,7 +480,7 @@ def sum_labels(store, features, count, places, sums):  # type: ignore[no-untyped
             prefetch(store.outputs, np.uint64(row))
             prefetch(store.weights, np.uint64(row))
     for i in range(count):
-        row = places[i]
+        row = indices[i]
         if row == MISSING:
             continue
         if row & DENSE_BIT:
@@ -523,7 +523,7 @@ def add_labels(setup, base_heads, n, tags, fixed_labels, has_gold, cost, work): 
                 continue
             kind = arc_kind(base_heads, head, dependent)
             pair_features(templates, work.parts, head, dependent, kind, first, last, work.features)
-            sum_labels(store, work.features, last - first, work.places, work.sums)
+            sum_labels(store, work.features, last - first, work.indices, work.sums)
             at = head * size + dependent
             tag = np.uint64(tags[dependent])
             fixed = np.int64(NO_LABEL) if fixed_labels.shape[0] == 0 else np.int64(fixed_labels[dependent])
@@ -594,7 +594,7 @@ def label_tree(templates, store, base_heads, n, masks, tags, fixed_labels, heads
     total = 0.0
     for dependent in range(np.uint64(1), np.uint64(n + 1)):
         count = tree_label_features(templates, base_heads, n, heads, dependent, work)
-        sum_labels(store, work.features, count, work.places, work.sums)
+        sum_labels(store, work.features, count, work.indices, work.sums)
         fixed = np.int64(NO_LABEL) if fixed_labels.shape[0] == 0 else np.int64(fixed_labels[dependent])
         allowed, tag = np.uint64(heads[dependent] != 0), np.uint64(tags[dependent])
         label, score = best_label(work.sums, allowed, tag, masks, fixed)
@@ -893,9 +893,9 @@ def sum_pairs(weights, features, outputs, count):  # type: ignore[no-untyped-def
     arcs, labels = 0.0, 0.0
     for i in range(np.uint64(count)):
         if outputs[i] == ARC_OUTPUT:
-            place = flat.find_entry(weights.arcs.keys, weights.arcs.mask[0], features[i])
-            if place != flat.NOWHERE:
-                arcs += weights.arcs.values[np.uint64(place)]
+            index = flat.find_entry(weights.arcs.keys, weights.arcs.mask[0], features[i])
+            if index != flat.NOWHERE:
+                arcs += weights.arcs.values[np.uint64(index)]
         else:
             labels += rows.weight_of(weights.labels, features[i], outputs[i])
     return arcs, labels
@@ -912,7 +912,7 @@ def score_labels_of(setup, sentences, n, heads, work, scores):  # type: ignore[n
         head = np.uint64(heads[dependent])
         kind = arc_kind(base_heads, head, dependent)
         pair_features(templates, work.parts, head, dependent, kind, first, last, work.features)
-        sum_labels(weights.labels, work.features, last - first, work.places, work.sums)
+        sum_labels(weights.labels, work.features, last - first, work.indices, work.sums)
         for label in range(np.uint64(masks.shape[2])):
             may = masks[np.uint64(head != np.uint64(0)), np.uint64(tags[dependent]), label]
             scores[dependent - np.uint64(1), label] = (

@@ -241,7 +241,7 @@ def learn_labels(setup, learning, base_heads, n, tags, work, update, count):  # 
     find_family(n, work.gold_heads, work)
     for dependent in range(np.uint64(1), np.uint64(n + 1)):
         features = tree_label_features(templates, base_heads, n, work.gold_heads, dependent, work)
-        sum_labels(weights.labels, work.features, features, work.places, work.sums)
+        sum_labels(weights.labels, work.features, features, work.indices, work.sums)
         right = np.uint64(work.gold_labels[dependent])
         right_score = work.sums[right]
         work.sums[right] = np.float32(-np.inf)
@@ -259,13 +259,13 @@ def learn_labels(setup, learning, base_heads, n, tags, work, update, count):  # 
         if step == 0.0:
             continue
         for i in range(features):
-            place = np.uint64(count)
-            update.features[place] = work.features[i]
-            update.outputs[place] = np.uint16(right)
-            update.deltas[place] = np.float32(step)
-            update.features[place + np.uint64(1)] = work.features[i]
-            update.outputs[place + np.uint64(1)] = np.uint16(wrong)
-            update.deltas[place + np.uint64(1)] = np.float32(-step)
+            index = np.uint64(count)
+            update.features[index] = work.features[i]
+            update.outputs[index] = np.uint16(right)
+            update.deltas[index] = np.float32(step)
+            update.features[index + np.uint64(1)] = work.features[i]
+            update.outputs[index + np.uint64(1)] = np.uint16(wrong)
+            update.deltas[index + np.uint64(1)] = np.float32(-step)
             count += 2
     return count
 

@@ -38,7 +38,7 @@ from treetune.weights.store import FrozenWeights
 class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
     """A labelled graph parser; every output is a tree with exactly one root.
 
-    Train it with `treetune.train`, or get a trained one from `treetune.load`.
+    Train it with `fit` or `treetune.train`, or get a trained one from `treetune.load`.
     """
 
     kind: ClassVar[str] = FAMILY
@@ -58,7 +58,7 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
 
     @property
     def is_stacked(self) -> bool:
-        """Whether the parser was trained with the trees of another one, and needs them."""
+        """Whether the parser was trained with base trees (stacking), and needs them."""
         return self.grammar.is_stacked
 
     @property

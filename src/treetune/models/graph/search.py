@@ -53,7 +53,7 @@ def bytes_needed(longest: int, templates: int, options: kernels.Options, *, k: i
     """Return the working memory that a sentence of `longest` words takes."""
     size = longest + 2
     # For each word: its part of every feature, three numbers of a batch of look-ups, its scores in every kind of arc.
-    need = 8 * size * ((len(kernels.PLACES) + 3) * templates + 2 * kernels.KINDS)
+    need = 8 * size * ((len(kernels.ADDRESSES) + 3) * templates + 2 * kernels.KINDS)
     need += 20 * size**2 + 4 * k * size + 4 * memo_cells(size)
     if options.second_order:
         need += 8 * size**3
@@ -96,10 +96,10 @@ def make_workspace(setup: SearchSetup, longest: int, *, k: int) -> kernels.Works
     labels = setup.masks.shape[2]
     pairs = pairs_of_arc(setup.templates, longest)
     return kernels.Workspace(
-        parts=np.empty((len(kernels.PLACES), size, total), np.uint64),
+        parts=np.empty((len(kernels.ADDRESSES), size, total), np.uint64),
         marks=np.empty((2, size), np.int32),
         features=np.empty(total, np.uint64),
-        places=np.empty(total, np.int64),
+        indices=np.empty(total, np.int64),
         words=np.empty(2 * size * kernels.KINDS),
         scores=np.empty((longest + 1) ** 2),
         siblings=np.empty((longest + 1) ** 3 if setup.options.second_order else 0),
@@ -115,7 +115,7 @@ def make_workspace(setup: SearchSetup, longest: int, *, k: int) -> kernels.Works
         running=np.empty(size),
         batch_features=np.empty(size * total, np.uint64),
         batch_targets=np.empty(size * total, np.int64),
-        batch_places=np.empty(size * total, np.int64),
+        batch_indices=np.empty(size * total, np.int64),
         family=np.empty((3, size), np.int32),
         heads=np.empty(k * size, np.int32),
         labels=np.empty(size, np.int32),

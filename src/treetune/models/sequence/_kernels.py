@@ -1,6 +1,6 @@
 """Kernels of linear chains: features of words and of neighbouring tags, Viterbi search, k-best lists.
 
-Which tags a word may have is a *set*, a number into `Sets`; the root's index has a set of its own with nothing
+Which tags a word may have is a *set*, a number into `Sets`; the root has a set of its own with nothing
 but the boundary, one more than the last tag. A *state* of a position is the index of the tag in its set (first
 order) or of the last two tags, ``previous * size + current`` (second order). So a move always leads from a state
 `r` of the position before, whose last tag is ``r % previous_size``, to a tag `c`; the code for both orders is one.

@@ -1,4 +1,4 @@
-"""The options of a tagger, and what it learns of tagged sentences besides weights."""
+"""The options of a tagger, and its vocabulary, tag set, lexicon and templates."""
 
 from __future__ import annotations
 

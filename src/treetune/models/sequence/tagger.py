@@ -6,13 +6,14 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property
+from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treetune.corpus.sentence import ROOT, Sentence
-from treetune.corpus.tags import TAG_COLUMNS, Tagged, Tags, part_of, write_column
+from treetune.corpus.sentence import ROOT, Example, Sentence
+from treetune.corpus.tags import TAG_COLUMNS, Tagged, Tags, part_of, tagged, write_column
 from treetune.errors import ConfigError, DataError, ModelError
 from treetune.evaluation.entities import ENTITIES
 from treetune.evaluation.scorers import Scorer
@@ -32,10 +33,10 @@ _AT_ONCE = 256
 
 
 class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
-    """Gives every word a tag, the best sequence of all under its weights.
+    """A sequence tagger: the best sequence of tags of each sentence (Viterbi).
 
-    Train it on `Tagged` sentences with `treetune.train`, or get a trained one from `treetune.load`. The options are
-    those of `TaggerConfig`.
+    Train it with `fit` on examples, or with `treetune.train` on `Tagged` sentences, or get a trained one from
+    `treetune.load`. The options are those of `TaggerConfig`.
     """
 
     kind: ClassVar[str] = "tagger"
@@ -54,12 +55,12 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What the tagger gives."""
+        """The columns that the tagger predicts."""
         return self.config.columns
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The tags the tagger can give; of several columns the joint ones."""
+        """The tags of the model; of several columns the joint ones."""
         return self.grammar.tags.names
 
     @property
@@ -136,7 +137,7 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
         self, sentences: Sequence[Sentence], outputs: Sequence[Tags] | None = None, *, temperature: float = 1.0,
         threads: int = 1,
     ) -> list[NDArray[np.float64]]:  # fmt: skip
-        """Return how probable the tag of each word is, by default that of the best output; the root's is 1."""
+        """Return the marginal probability of the tag of each word, by default of the best output; the root's is 1."""
         chosen = self.predict_batch(sentences, threads=threads) if outputs is None else outputs
         check_constraints(sentences, chosen)
         confidences = []
@@ -149,7 +150,7 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
         return confidences
 
     def log_likelihoods(self, examples: Sequence[Tagged], *, threads: int = 1) -> list[float]:
-        """Return the logarithm of the probability of each sentence's gold tags; what the learner "crf" makes high."""
+        """Return the log-likelihood of the gold tags of each sentence, which the learner "crf" maximises."""
         sentences = [example.sentence for example in examples]
         _, log_sums, _ = self._marginals(sentences, temperature=1.0, threads=threads)
         scores = [self.score(example.sentence, example.gold) for example in examples]
@@ -215,9 +216,14 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
         for name in ("_names", "_parts"):
             self.__dict__.pop(name, None)
 
+    def _gold_examples(self, examples: Sequence[Any]) -> Sequence[Any]:
+        if isinstance(examples, str | PathLike) or not any(isinstance(item, Example | Sentence) for item in examples):
+            return examples
+        return tagged(examples, self.columns)
+
     @cached_property
     def _names(self) -> NDArray[np.object_]:
-        """The tags by number; the last, the boundary's, stands at the root's place."""
+        """The tags by number; the last, the boundary's, stands for the root."""
         return np.array([*self.tags, ROOT], np.object_)
 
     @cached_property

@@ -98,8 +98,8 @@ class Block:
             before = f"SpacesBefore={escape_spaces(text[: self._starts[0]])}"
             misc[0] = before if misc[0] == ABSENT else f"{misc[0]}|{before}"
         if ranges:
-            places = zip(self._starts, self._ends, strict=True)
-            notes = [f"TokenRange={offset + start}:{offset + end}" for start, end in places]
+            indices = zip(self._starts, self._ends, strict=True)
+            notes = [f"TokenRange={offset + start}:{offset + end}" for start, end in indices]
             misc = [note if old == ABSENT else f"{old}|{note}" for old, note in zip(misc, notes, strict=True)]
         return misc
 
@@ -116,9 +116,9 @@ class Block:
                 forms.append(self._forms[token])
                 notes.append(misc[token - first])
                 continue
-            place = len(forms) + 1
-            columns = (f"{place}-{place + len(words) - 1}", self._forms[token], *[ABSENT] * 7, misc[token - first])
-            lines.append((place, "\t".join(columns)))
+            index = len(forms) + 1
+            columns = (f"{index}-{index + len(words) - 1}", self._forms[token], *[ABSENT] * 7, misc[token - first])
+            lines.append((index, "\t".join(columns)))
             forms += words
             notes += [ABSENT] * len(words)
         return forms, notes, tuple(lines)
@@ -138,10 +138,10 @@ def _multiword_tokens(
     """Return the words of the tokens that have several."""
     found: dict[int, Words] = {}
     cuts: dict[int, list[int]] = {}
-    places = np.flatnonzero(marks == kernels.SPLIT)
-    tokens = np.searchsorted(starts, places, side="right") - 1
-    for token, place in zip(tokens.tolist(), (places - starts[tokens] + 1).tolist(), strict=True):
-        cuts.setdefault(token, []).append(place)
+    indices = np.flatnonzero(marks == kernels.SPLIT)
+    tokens = np.searchsorted(starts, indices, side="right") - 1
+    for token, index in zip(tokens.tolist(), (indices - starts[tokens] + 1).tolist(), strict=True):
+        cuts.setdefault(token, []).append(index)
     for token, inner in cuts.items():
         form = forms[token]
         bounds = [0, *inner, len(form)]

@@ -29,12 +29,12 @@ TOP, FRONT, HEADLESS, BOTTOM, PREVIOUS, ACTION = 0, 1, 2, 3, 4, 5
 FRONT_LEFT1, FRONT_LEFT1_LABEL, FRONT_LEFT2, FRONT_LEFT2_LABEL, FRONT_LEFT_COUNT = 6, 7, 8, 9, 10
 STATE_FIELDS = 11
 
-# Addresses of features: places in a state that hold a word (and a label).
+# Addresses of features: positions in a state that hold a word (and a label).
 ADDRESSES = (
     *("S0", "S1", "S2", "N0", "N1", "N2", "N3", "S0h", "S0hh"),
     *("S0l", "S0ll", "S0r", "S0rr", "N0l", "N0ll", "S1l", "S1r"),
 )
-# Values of a place that are no column of the corpus; numbered below zero.
+# Values of an address that are no column of the corpus; numbered below zero.
 A_LABEL, A_LEFT_COUNT, A_RIGHT_COUNT, A_LEFT_SET, A_RIGHT_SET, A_DISTANCE, A_BASE = -1, -2, -3, -4, -5, -6, -7
 
 NO_WORD = -1
@@ -372,13 +372,13 @@ def apply_action(work, source, action, target, n_labels):  # type: ignore[no-unt
 
 
 @inner
-def read_places(work, state, n):  # type: ignore[no-untyped-def]
+def read_addresses(work, state, n):  # type: ignore[no-untyped-def]
     """Fill the word and the label at each feature address; NO_WORD and NO_LABEL where there is none."""
     words, labels = work.words, work.labels
     states, nodes = work.states, work.nodes
-    for place in range(words.shape[0]):
-        words[place] = NO_WORD
-        labels[place] = NO_LABEL
+    for address in range(words.shape[0]):
+        words[address] = NO_WORD
+        labels[address] = NO_LABEL
     front = states[state, FRONT]
     for ahead in range(4):
         if front + ahead <= n:
@@ -444,9 +444,9 @@ def read_parts(work, state, templates):  # type: ignore[no-untyped-def]
     (or by a chance of 2^-64).
     """
     parts, seeds = work.parts, templates.part_seed
-    for place in range(len(ADDRESSES)):
-        parts[place] = np.uint64(work.words[place] + 1) * seeds[place]
-        parts[PART_LABELS + place] = np.uint64(work.labels[place] + 1) * seeds[PART_LABELS + place]
+    for address in range(len(ADDRESSES)):
+        parts[address] = np.uint64(work.words[address] + 1) * seeds[address]
+        parts[PART_LABELS + address] = np.uint64(work.labels[address] + 1) * seeds[PART_LABELS + address]
     top = work.states[state, TOP]
     for part in range(PART_LEFT_COUNT, PARTS):
         parts[part] = np.uint64(0)
@@ -509,22 +509,22 @@ def fill_atoms(work, state, templates, columns, base, group):  # type: ignore[no
     start, end = templates.group_atom_starts[group], templates.group_atom_starts[group + 1]
     for i in range(np.uint64(start), np.uint64(end)):
         atom = np.uint64(templates.group_atoms[i])
-        place, column = np.uint64(templates.atom_address[atom]), templates.atom_column[atom]
+        address, column = np.uint64(templates.atom_address[atom]), templates.atom_column[atom]
         value = np.int64(0)
         if column >= 0:
-            if words[place] != NO_WORD:
-                value = np.int64(columns[np.uint64(column), np.uint64(base + words[place])])
+            if words[address] != NO_WORD:
+                value = np.int64(columns[np.uint64(column), np.uint64(base + words[address])])
         elif column == A_LABEL:
-            value = np.int64(labels[place]) + 1
+            value = np.int64(labels[address]) + 1
         elif column == A_DISTANCE:
             if words[0] != NO_WORD:
                 value = min(np.int64(front - words[0]), np.int64(10))
         elif column == A_BASE:
             value = base_relation(columns, base, words[0], words[3])
         elif column == A_LEFT_COUNT:
-            value = front_count if place == np.uint64(3) else left_count
+            value = front_count if address == np.uint64(3) else left_count
         elif column == A_LEFT_SET:
-            value = front_set if place == np.uint64(3) else left_set
+            value = front_set if address == np.uint64(3) else left_set
         elif column == A_RIGHT_COUNT:
             value = right_count
         else:
@@ -574,7 +574,7 @@ def arc_range(moves, n_labels):  # type: ignore[no-untyped-def]
 @inner
 def hash_state(work, state, templates, columns, base, n):  # type: ignore[no-untyped-def]
     """Fill `work.features` with all feature numbers of a state."""
-    read_places(work, state, n)
+    read_addresses(work, state, n)
     fill_atoms(work, state, templates, columns, base, templates.group_first.shape[0] - 1)
     hash_templates(work.atoms, work.features, templates, np.uint64(0), np.uint64(templates.seeds.shape[0]))
 
@@ -624,12 +624,12 @@ def score_state(work, setup, state, columns, base, n, moves, memo):  # type: ign
 
     With `memo` the sums of each group of templates are remembered for all transitions, under the raw numbers
     that the group looks at; without, the group of all templates is always new. The features of all new groups
-    are hashed, then looked up, then added, so that their memory accesses overlap. (Rows are indexed in place:
+    are hashed, then looked up, then added, so that their memory accesses overlap. (Rows are indexed where they are:
     an array made from a row would cost more than adding it.)
     """
     templates, store, n_labels = setup.templates, setup.store, setup.labels.at_root.shape[0]
     sums, memo_sums, features = work.sums, work.memo_sums, work.features
-    read_places(work, state, n)
+    read_addresses(work, state, n)
     all_templates = templates.group_first.shape[0] - 1
     first_group, last_group, wanted, new = all_templates, all_templates + 1, moves, 1
     if memo:
@@ -687,15 +687,15 @@ def _offer(work, count, beam, score, state, action):  # type: ignore[no-untyped-
         if score <= work.best_score[count - 1]:
             return count
         count -= 1
-    place = count
-    while place > 0 and work.best_score[place - 1] < score:
-        work.best_score[place] = work.best_score[place - 1]
-        work.best_state[place] = work.best_state[place - 1]
-        work.best_action[place] = work.best_action[place - 1]
-        place -= 1
-    work.best_score[place] = score
-    work.best_state[place] = state
-    work.best_action[place] = action
+    index = count
+    while index > 0 and work.best_score[index - 1] < score:
+        work.best_score[index] = work.best_score[index - 1]
+        work.best_state[index] = work.best_state[index - 1]
+        work.best_action[index] = work.best_action[index - 1]
+        index -= 1
+    work.best_score[index] = score
+    work.best_state[index] = state
+    work.best_action[index] = action
     return count + 1
 
 

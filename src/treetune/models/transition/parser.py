@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,7 @@ from treetune.weights.store import FrozenWeights
 class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
     """A labelled arc-eager parser; every output is a tree with exactly one root.
 
-    Train it with `treetune.train`, or get a trained one from `treetune.load`.
+    Train it with `fit` or `treetune.train`, or get a trained one from `treetune.load`.
     """
 
     kind: ClassVar[str] = FAMILY
@@ -49,13 +49,9 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
         """The number of states kept at each step."""
         return self.config.beam
 
-    def with_beam(self, beam: int) -> Self:
-        """Return a parser with the same weights that searches with another beam."""
-        return self.with_options(beam=beam)
-
     @property
     def is_stacked(self) -> bool:
-        """Whether the parser was trained with the trees of another one, and needs them."""
+        """Whether the parser was trained with base trees (stacking), and needs them."""
         return self.grammar.is_stacked
 
     @property

@@ -22,8 +22,8 @@ STATE_VALUES = {
     "dist": kernels.A_DISTANCE,
     "base": kernels.A_BASE,
 }
-# Values that only some places have.
-PLACES_OF_VALUE = {
+# Values that only some addresses have.
+ADDRESSES_OF_VALUE = {
     "vl": ("S0", "N0"),
     "sl": ("S0", "N0"),
     "vr": ("S0",),
@@ -79,14 +79,14 @@ def compile_templates(templates: TemplateSet, columns: Sequence[str]) -> kernels
         group_starts.append(len(seeds))
         group_atoms.extend(used)
         group_atom_starts.append(len(group_atoms))
-    places = [_place_and_value(atom, columns) for atom in atoms]
+    addresses = [_address_and_value(atom, columns) for atom in atoms]
     group_parts, group_part_starts = [], [0]
     for first, last in itertools.pairwise(group_atom_starts):
-        group_parts.extend(sorted({part for atom in group_atoms[first:last] for part in _parts(*places[atom])}))
+        group_parts.extend(sorted({part for atom in group_atoms[first:last] for part in _parts(*addresses[atom])}))
         group_part_starts.append(len(group_parts))
     return kernels.Templates(
-        atom_address=np.array([place for place, _ in places], np.int32),
-        atom_column=np.array([value for _, value in places], np.int32),
+        atom_address=np.array([address for address, _ in addresses], np.int32),
+        atom_column=np.array([value for _, value in addresses], np.int32),
         atom_seed=np.array([seed_of(atom) for atom in atoms], np.uint64),
         starts=np.array(starts, np.int32),
         atoms=np.array(template_atoms, np.int32),
@@ -101,31 +101,33 @@ def compile_templates(templates: TemplateSet, columns: Sequence[str]) -> kernels
     )
 
 
-def _parts(place: int, value: int) -> list[int]:
+def _parts(address: int, value: int) -> list[int]:
     """Return the parts of a state that an atom depends on."""
     top, front = kernels.ADDRESSES.index("S0"), kernels.ADDRESSES.index("N0")
     if value == kernels.A_LABEL:
-        return [kernels.PART_LABELS + place]
+        return [kernels.PART_LABELS + address]
     if value in (kernels.A_DISTANCE, kernels.A_BASE):
         return [top, front]
-    if place == front and value in PARTS_OF_FRONT:
+    if address == front and value in PARTS_OF_FRONT:
         return [PARTS_OF_FRONT[value]]
     if value in PARTS_OF_TOP:
         return [PARTS_OF_TOP[value]]
     # The words further ahead follow from the first.
-    return [front if kernels.ADDRESSES[place].startswith("N") and kernels.ADDRESSES[place][1:].isdigit() else place]
+    return [
+        front if kernels.ADDRESSES[address].startswith("N") and kernels.ADDRESSES[address][1:].isdigit() else address
+    ]
 
 
-def _place_and_value(atom: str, columns: Sequence[str]) -> tuple[int, int]:
-    place, _, value = atom.partition(".")
-    if place not in kernels.ADDRESSES:
-        raise unknown_name("place in a feature template", place, kernels.ADDRESSES)
+def _address_and_value(atom: str, columns: Sequence[str]) -> tuple[int, int]:
+    address, _, value = atom.partition(".")
+    if address not in kernels.ADDRESSES:
+        raise unknown_name("address in a feature template", address, kernels.ADDRESSES)
     if value in columns:
-        return kernels.ADDRESSES.index(place), list(columns).index(value)
+        return kernels.ADDRESSES.index(address), list(columns).index(value)
     if value not in STATE_VALUES:
         raise unknown_name("value in a feature template", value, [*columns, *STATE_VALUES])
-    if place not in PLACES_OF_VALUE.get(value, (place,)):
+    if address not in ADDRESSES_OF_VALUE.get(value, (address,)):
         raise ConfigError(
-            f"feature template atom {atom!r}: {value!r} is known of {' and '.join(PLACES_OF_VALUE[value])} only"
+            f"feature template atom {atom!r}: {value!r} is known of {' and '.join(ADDRESSES_OF_VALUE[value])} only"
         )
-    return kernels.ADDRESSES.index(place), STATE_VALUES[value]
+    return kernels.ADDRESSES.index(address), STATE_VALUES[value]
