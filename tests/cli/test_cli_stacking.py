@@ -282,7 +282,7 @@ def test_parse_refuses_wrong_combinations(folder: Path) -> None:
         (("-", "--base", "-"), "only one of IN and --base can be read from stdin"),
         (
             (folder / "dev.conllu", "--base", folder / "base.conllu", "--lenient"),
-            "--lenient skips sentences, and the trees of --base would no longer fit; leave one of them",
+            "--lenient skips sentences, and the base trees of --base would no longer fit; leave one out",
         ),
     ):
         result = run("parse", folder / "m", *options)
@@ -336,6 +336,11 @@ def test_jackknife_takes_stdin_and_seeds(folder: Path) -> None:
         ),
         (("--set", "learner.learner=mirra"), "unknown learner 'mirra'"),
         (("--folds", 1), "Invalid value for '--folds'"),
+        (
+            sets("train.base=graph"),
+            "--set train.base=graph: expected a setting of [model] or [learner], or train.lenient",
+        ),
+        (sets("model.task=pipeline"), "jackknifing trains new parsers; leave model.task and model.start_from out"),
     ],
 )
 def test_jackknife_checks_options_before_any_data_is_read(

@@ -160,6 +160,10 @@ def fault(tmp_path: Path, text: str) -> str:
             f"{TRAIN}{OBJECTIVE}[model]\ntask = 'pipeline'\n",
             "other objectives ([[objective]]) are not for the task pipeline; leave them out",
         ),
+        (
+            f"{TRAIN}[model]\ntask = 'tokenizer'\n[run]\nplot = 'p.svg'\n",
+            "[run] plot is not for the task tokenizer; leave it out",
+        ),
         (f"{TRAIN}[pipeline]\njackknife = 3\n", "[pipeline] jackknife is for pipelines; the task is parser"),
         (
             f"{TRAIN}[pipeline]\njackknife = 1\n[model]\ntask = 'pipeline'\n",

@@ -59,13 +59,13 @@ def demo(
 class _Run:
     """What a parser makes of the test sentences of each kind."""
 
-    learned_from: str
+    trained_on: str
     trees: dict[str, list[Tree]]
     scores: dict[str, Scores]
 
     def content(self) -> dict[str, object]:
         found = {kind: {name: scores[name] for name in SHOWN} for kind, scores in self.scores.items()}
-        return {"learned_from": self.learned_from, "scores": found}
+        return {"trained_on": self.trained_on, "scores": found}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +107,12 @@ class _Show:
             for _ in epoch_ends(train_steps(parser, trees, seed=self.seed, learner=LEARNER, **options), advance):
                 pass
 
-    def _tested(self, learned_from: str, parser: TransitionParser) -> _Run:
+    def _tested(self, trained_on: str, parser: TransitionParser) -> _Run:
         trees = {
             kind: parser.predict_batch([example.sentence for example in examples])
             for kind, examples in self.tests.items()
         }
-        return _Run(learned_from, trees, {kind: score(self.tests[kind], trees[kind]) for kind in trees})
+        return _Run(trained_on, trees, {kind: score(self.tests[kind], trees[kind]) for kind in trees})
 
 
 def _main_verb(example: Example) -> Example:
@@ -157,14 +157,14 @@ def compile_parsing() -> None:
 
 def _text(runs: Sequence[_Run], questions: Sequence[Example]) -> str:
     rows = [
-        (run.learned_from, *(percent(scores[name]) for scores in run.scores.values() for name in SHOWN)) for run in runs
+        (run.trained_on, *(percent(scores[name]) for scores in run.scores.values() for name in SHOWN)) for run in runs
     ]
     kinds = [f"{kind}: {name}" if name == SHOWN[0] else name for kind in runs[0].scores for name in SHOWN]
     head = (
         f"English made by a grammar, scored on {TESTED} questions and {TESTED} declaratives that no parser has seen.\n"
         "All that the second parser is told about its questions is which word is the main verb."
     )
-    table = format_table(("learned from", *kinds), rows)
+    table = format_table(("trained on", *kinds), rows)
     return "\n".join([head, "", table, *_before_and_after(runs[0], runs[1], questions)])
 
 

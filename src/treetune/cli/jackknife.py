@@ -42,13 +42,18 @@ def jackknife(
     """Parse TRAIN by parsers that were not trained on it: each fold by one trained on all others."""
     tables = {
         "model": given(parser=parser, beam=beam, features=features),
-        # What is read is not noted anywhere, so that it may be stdin.
+        # No file is named in the result, so that it may be stdin.
         "train": {"treebank": "TRAIN", **given(epochs=epochs, seed=seed)},
     }
+    for change in changes or []:
+        if not change.startswith(("model.", "learner.", "train.lenient")):
+            raise ConfigError(
+                f"--set {change}: expected a setting of [model] or [learner], or train.lenient; leave it out"
+            )
     config = Config.of(tables, changes=changes or [], source=FLAGS)
     model = config.model
-    if model.task != "parser" or model.start_from or config.train.base or config.objectives:
-        raise ConfigError("jackknifing trains parsers on a treebank alone; leave other settings out")
+    if model.task != "parser" or model.start_from is not None:
+        raise ConfigError("jackknifing trains new parsers; leave model.task and model.start_from out")
     check_kept(output, (treebank, features))
     examples = read_data(treebank, lenient=config.train.lenient, say=partial(note, quiet=quiet))
     file_format = treebank_format(treebank if output == STANDARD_STREAM else output).name

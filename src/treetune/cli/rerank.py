@@ -1,4 +1,4 @@
-"""``treetune rerank``: two trained parsers in, one model out, in which the second reranks the trees of the first."""
+"""``treetune rerank``: two trained parsers in; out, a reranker of the k-best trees of the first by the second."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import typer
 
 from treetune.cli.console import note
 from treetune.cli.training_progress import scores_line
-from treetune.config.reading import read_data
+from treetune.config.reading import fingerprint, read_data
 from treetune.corpus.files import check_kept
 from treetune.errors import ConfigError
 from treetune.models.pipeline import Pipeline
-from treetune.storage import check_target, load, save
+from treetune.storage import check_target, find_model, load, save
 
 if TYPE_CHECKING:
     from treetune.models.base import Parser
@@ -23,23 +23,24 @@ if TYPE_CHECKING:
 
 def rerank(
     base: Annotated[
-        str, typer.Argument(metavar="BASE", help="The model whose trees are reranked, a parser or a pipeline.")
+        str, typer.Argument(metavar="BASE", help="The model whose k-best trees are reranked, a parser or a pipeline.")
     ],
     second: Annotated[
-        str, typer.Argument(metavar="SECOND", help="A model that differs: --parser backward, or graph2.")
+        str,
+        typer.Argument(metavar="SECOND", help="The model that reranks, of another --parser: backward or graph2."),
     ],
-    model: Annotated[str, typer.Option("--model", metavar="OUT", help="Where to write the model of both.")],
+    model: Annotated[str, typer.Option("--model", metavar="OUT", help="File to write the reranker to.")],
     dev: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Development trees to choose the reranker weight by.")
+        str | None, typer.Option(metavar="FILE", help="Development trees to tune the reranker weight on.")
     ] = None,
     weight: Annotated[
-        float | None, typer.Option(help="The reranker weight, if not chosen by --dev; 1 by default.")
+        float | None, typer.Option(help="The reranker weight, if not tuned on --dev; 1 by default.")
     ] = None,
-    k: Annotated[int | None, typer.Option("--k", min=2, help="How many trees of BASE are reranked, 16.")] = None,
+    k: Annotated[int | None, typer.Option("--k", min=2, help="Length of the k-best lists, 16.")] = None,
     threads: Annotated[int, typer.Option(min=1, help="Threads to parse with; the result is the same.")] = 1,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
-    """Make one parser of two: BASE finds the best trees, and the scores of both models choose among them.
+    """Rerank the k-best trees of BASE by the scores of BASE and SECOND, as one model.
 
     If BASE is a pipeline, OUT is one too, with its tokenizer and tagger; of SECOND only the parser is taken.
     """
@@ -52,19 +53,20 @@ def rerank(
     from treetune.learning.reranking import tune_weight
     from treetune.models.reranker import RERANK_K, Reranker
 
-    reranked = RERANK_K if k is None else k
+    k = RERANK_K if k is None else k
     if dev is None:
-        parser = Reranker(*parts, weight=1.0 if weight is None else weight, k=reranked)
+        parser = Reranker(*parts, weight=1.0 if weight is None else weight, k=k)
     else:
         examples = read_data(dev, lenient=False, say=partial(note, quiet=quiet))
         # As the parser will see them when the pipeline is used.
         sentences = pipeline.tag([example.sentence for example in examples], threads=threads)
         examples = [replace(example, sentence=new) for example, new in zip(examples, sentences, strict=True)]
-        parser, tried = tune_weight(*parts, examples, k=reranked, threads=threads)
+        parser, tried = tune_weight(*parts, examples, k=k, threads=threads)
         for one, scores in tried.items():
             note(f"weight {one:<4g}  {scores_line(scores)}{'  best' if one == parser.weight else ''}", quiet=quiet)
     stored = pipeline.with_parser(parser).simplest
-    save(stored, model, {"reranker": {"base": base, "second": second, "weight": parser.weight, "k": parser.k}})
+    files = {"base": fingerprint(str(find_model(base))), "second": fingerprint(str(find_model(second)))}
+    save(stored, model, {"reranker": {**files, "weight": parser.weight, "k": parser.k}})
     note(f"wrote {model}, {Path(model).stat().st_size / 1e6:.1f} MB", quiet=quiet)
 
 

@@ -20,10 +20,10 @@ from treetune.cli.training_progress import follow
 from treetune.config import Config, TrainingRun
 from treetune.config.objectives import TREEBANK
 from treetune.config.schema import all_settings
-from treetune.config.tables import FLAGS, TABLES, Tables, objective_name, value_text
+from treetune.config.tables import FLAGS, TABLES, Tables, objective_name, path_places, value_text
 from treetune.errors import ConfigError, TreetuneError, unknown_name
 from treetune.evaluation.metrics import METRICS, percent
-from treetune.storage import find_model, save
+from treetune.storage import save
 
 CONFIG_SUFFIX = ".toml"
 # Gold trees, or gold tags for a tagger, which are learned as the treebank is and have no loss.
@@ -101,14 +101,8 @@ def make_config(treebank: str | None, tables: Tables, changes: Sequence[str]) ->
     if treebank is None or not treebank.endswith(CONFIG_SUFFIX):
         tables["train"] |= given(treebank=treebank)
         return Config.of(tables, changes=changes, source=FLAGS)
-    folder = Path(treebank).parent
-    for table, key in (("train", "dev"), ("run", "model"), ("model", "start_from"), ("model", "features")):
-        path = tables[table].get(key, "")
-        is_name = find_model(path) != path if key == "start_from" else key == "features" and not path.endswith(".txt")
-        if path and not is_name:
-            tables[table][key] = os.path.relpath(path, folder)
-    for table in tables["objective"]:
-        table["data"] = os.path.relpath(table["data"], folder)
+    for _, table, key in path_places(tables, FLAGS):
+        table[key] = os.path.relpath(table[key], Path(treebank).parent)
     return Config.read(treebank, overrides=tables, changes=changes)
 
 

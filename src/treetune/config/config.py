@@ -20,7 +20,7 @@ from treetune.config.schema import (
     checked,
     settings_of,
 )
-from treetune.config.tables import Source, Tables, changed, check_shape, merged, read_toml
+from treetune.config.tables import Source, Tables, changed, check_shape, merged, path_places, read_toml
 from treetune.corpus.files import STANDARD_STREAM, StrPath
 from treetune.errors import ConfigError
 
@@ -42,6 +42,7 @@ class Config:
         run: [run].
         stacking: The base parser, or its trees.
         objectives: The [[objective]] tables.
+        written: All tables, as they were written.
     """
 
     source: Source
@@ -51,6 +52,7 @@ class Config:
     run: RunTable
     stacking: Stacking
     objectives: tuple[ObjectiveConfig, ...]
+    written: Tables
 
     @classmethod
     def read(cls, path: StrPath, *, overrides: Tables | None = None, changes: Iterable[str] = ()) -> Self:
@@ -82,18 +84,18 @@ class Config:
         objectives = check_objectives(
             tables.get("objective", []), source, metrics=model.scorer.metrics, output=output
         )  # fmt: skip
-        config = cls(source, model, train, table(PipelineTable, "pipeline"), run, stacking, objectives)
-        config._check_task(tables)
+        config = cls(source, model, train, table(PipelineTable, "pipeline"), run, stacking, objectives, tables)
+        config._check_task()
         config._check_data()
         config._check_stacking()
         config._check_epochs()
         return config
 
-    def _check_task(self, tables: Tables) -> None:
+    def _check_task(self) -> None:
         """Refuse what the task has no use for."""
         task = self.model.task
         if task != PIPELINE:
-            for key in tables.get("pipeline", {}):
+            for key in self.written.get("pipeline", {}):
                 raise ConfigError(f"{self.source.key('pipeline', key)} is for pipelines; the task is {task}")
         if task not in (PIPELINE, TOKENIZER):
             return
@@ -103,9 +105,11 @@ class Config:
             )
         if self.model.start_from is not None:
             raise ConfigError(f"{self.source.key('model', 'start_from')} is not for the task {task}; leave it out")
-        for key in tables.get("train", {}):
+        for key in self.written.get("train", {}):
             if key not in _TEXT_KEYS:
                 raise ConfigError(f"{self.source.key('train', key)} is not for the task {task}; leave it out")
+        if task == TOKENIZER and self.run.plot is not None:
+            raise ConfigError(f"{self.source.key('run', 'plot')} is not for the task tokenizer; leave it out")
         if self.pipeline.jackknife == 1:
             raise self.source.error("pipeline", "jackknife", "expected 0 or at least 2 folds, found 1")
 
@@ -189,21 +193,12 @@ class Config:
         return self.train.choose_by or self.model.scorer.usual
 
     def paths(self) -> Iterator[str]:
-        """Yield the paths of all files to read, as they were written."""
-        train, options = self.train, self.model.options
-        yield from (path for path in (train.treebank, train.dev, train.dev_base) if path is not None)
-        if train.tagger is not None and not self.source.is_embedded(train.tagger):
-            yield train.tagger
-        if options.get("clusters") is not None:
-            yield options["clusters"]
-        if options.get("features", "").endswith(".txt"):
-            yield options["features"]
-        if self.stacking.train is not None and train.base is not None:
-            yield train.base
-        for one in self.objectives:
-            yield from (one.written[key] for key in ("data", "dev") if key in one.written)
+        """Yield the paths of all files to read but the model to start from, as they were written."""
+        for name, table, key in path_places(self.written, self.source):
+            if name != "run" and key != "start_from":
+                yield table[key]
 
-    def tables(
+    def stored_tables(
         self, model: Mapping[str, Any], learner: Mapping[str, Any], objectives: Sequence[Mapping[str, Any]] = ()
     ) -> Tables:
         """Return the whole configuration as tables, given those that only the trained model knows in full.
@@ -224,22 +219,9 @@ class Config:
             tables["pipeline"] = asdict(self.pipeline)
         if objectives:
             tables["objective"] = [dict(table) for table in objectives]
-        return self._with_stored_paths({name: content for name, content in tables.items() if content})
-
-    def _with_stored_paths(self, tables: Tables) -> Tables:
-        found = [(tables["train"], key) for key in ("treebank", "dev", "dev_base", "tagger")]
-        if self.stacking.train is not None:
-            found.append((tables["train"], "base"))
-        found += [(tables["model"], "start_from"), (tables["model"], "clusters")]
-        if str(tables["model"].get("features", "")).endswith(".txt"):
-            found.append((tables["model"], "features"))
-        found += [(table, key) for table in tables.get("objective", []) for key in ("data", "dev")]
-        found = [(table, key) for table, key in found if key in table and not self._is_name(table, key)]
-        stored = self.source.stored_paths(table[key] for table, key in found)
-        for table, key in found:
+        tables = {name: content for name, content in tables.items() if content}
+        places = list(path_places(tables, self.source))
+        stored = self.source.stored_paths(table[key] for _, table, key in places)
+        for _, table, key in places:
             table[key] = stored[table[key]]
         return tables
-
-    def _is_name(self, table: Mapping[str, Any], key: str) -> bool:
-        """Whether a key that may have a path has the name of a model of the package."""
-        return key in ("start_from", "tagger") and self.source.is_embedded(table[key])

@@ -146,7 +146,7 @@ class TrainingRun(ABC):
         info: dict[str, Any] = {"training": training, **({"scores": scores} if scores else {})}
         if config.train.licence is not None:
             info["licence"] = config.train.licence
-        return {**info, "config": to_json(config.tables(self._model_table(), learner, objectives))}
+        return {**info, "config": to_json(config.stored_tables(self._model_table(), learner, objectives))}
 
     def _settings(self) -> dict[str, Any]:
         """Return the settings of the learner."""

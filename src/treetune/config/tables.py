@@ -16,6 +16,7 @@ from typing import Any
 
 from treetune.corpus.files import StrPath, read_lines
 from treetune.errors import ConfigError, unknown_name
+from treetune.models.registry import PARSERS
 from treetune.storage import find_model
 
 Tables = dict[str, Any]
@@ -107,6 +108,31 @@ class Source:
 
 
 FLAGS = Source(flags=True)
+# The keys whose values are files.
+_PATHS = {
+    "model": ("start_from", "features", "clusters"),
+    "train": ("treebank", "dev", "base", "dev_base", "tagger"),
+    "run": ("model", "checkpoint", "log", "plot"),
+    "objective": ("data", "dev"),
+}
+
+
+def path_places(tables: Tables, source: Source) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Yield (name of the table, table, key) of every value that is a path, and not the name of a model or the like."""
+    for name, keys in _PATHS.items():
+        content = tables.get(name, {})
+        for table in content if isinstance(content, list) else [content]:
+            for key in keys:
+                value = table.get(key)
+                if isinstance(value, str) and not _is_name(key, value, source):
+                    yield name, table, key
+
+
+def _is_name(key: str, value: str, source: Source) -> bool:
+    """Whether a value that may be a path is the name of a model of the package, of a parser or of a feature set."""
+    if key in ("start_from", "tagger"):
+        return source.is_embedded(value)
+    return value in PARSERS if key == "base" else key == "features" and not value.endswith(".txt")
 
 
 def read_toml(path: StrPath) -> Tables:
