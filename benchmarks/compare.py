@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import conllu_columns, measure, peers, systems, training
-from treetune.build import PARSERS
+from treetune.models.registry import PARSERS
 
 TEST = training.PARTS["test"]
 GOLD, BLIND, PREDICTED = "gold.conllu", "blind.conllu", "predicted.conllu"
@@ -34,7 +34,7 @@ RIVALS = (
     ("treetune graph2", "treetune beam 8"),
 )
 # The parsers that decode without a beam.
-GRAPHS = tuple(name for name, (kind, _) in PARSERS.items() if kind == "graph")
+GRAPHS = tuple(name for name, preset in PARSERS.items() if preset.kind == "graph")
 # The options that decide which systems take part, as a child process is told them.
 FIELD = ("data", "cache", "beams", "graphs", "epochs", "seed", "model", "only")
 

@@ -25,7 +25,7 @@ from benchmarks.systems import official_scores
 from benchmarks.training import PARTS
 from treetune.corpus.conllu import format_conllu
 from treetune.corpus.rawtext import raw_text
-from treetune.evaluate import evaluate_text
+from treetune.evaluation import evaluate_text
 from treetune.storage import find_model, inspect
 
 METRICS = ("Tokens", "Sentences", "Words", "UPOS", "XPOS", "UAS", "LAS", "CLAS")

@@ -15,7 +15,7 @@ import treetune
 from benchmarks import conllu_columns
 from benchmarks.conllu_columns import Arcs
 from treetune import Tree, read_trees
-from treetune.evaluate import evaluate
+from treetune.evaluation import evaluate_trees
 
 # What the official scorer may be told about enhanced graphs; nothing of it concerns trees.
 _ENHANCED_OPTIONS = (
@@ -163,8 +163,8 @@ def own_scores(gold: Path, predicted: Path) -> dict[str, float]:
     # Not by treetune's reader, which refuses the several roots that spaCy may give a sentence.
     answers = map(conllu_columns.arcs, conllu_columns.sentences(predicted))
     trees = [Tree.of(heads, labels) for heads, labels in answers]
-    scores = evaluate(read_trees(gold), trees)
-    without = evaluate(read_trees(gold), trees, subtypes=False)
+    scores = evaluate_trees(read_trees(gold), trees)
+    without = evaluate_trees(read_trees(gold), trees, subtypes=False)
     return {"UAS": 100 * scores.uas, "LAS": 100 * scores.las, "LAS_without_subtypes": 100 * without.las}
 
 

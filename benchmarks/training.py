@@ -17,8 +17,8 @@ from typing import Any
 
 import treetune
 from benchmarks import measure
-from treetune.build import PARSERS, make_parser
-from treetune.evaluate import evaluate
+from treetune.evaluation import evaluate_trees
+from treetune.models.registry import PARSERS, make_parser
 
 TRAIN = Path("ud", "en_ewt-train.conllu")
 PARTS = {"dev": Path("ud", "en_ewt-dev.conllu"), "test": Path("ud", "en_ewt-test.conllu")}
@@ -96,7 +96,7 @@ def accuracies(model: Path, data: Path) -> dict[str, float]:
     for part, source in PARTS.items():
         gold = list(treetune.read_trees(data / source))
         trees = parser.predict_batch([example.sentence for example in gold])
-        scores, without = evaluate(gold, trees), evaluate(gold, trees, subtypes=False)
+        scores, without = evaluate_trees(gold, trees), evaluate_trees(gold, trees, subtypes=False)
         found[f"{part}_UAS"], found[f"{part}_LAS"] = 100 * scores.uas, 100 * scores.las
         found[f"{part}_LAS_without_subtypes"] = 100 * without.las
     return found

@@ -158,7 +158,7 @@ def keep(examples: Sequence[Example], known: str | int) -> list[Example]:
 def _draw(example: Example, count: int) -> set[int]:
     roots = set(example.gold.roots)
     others = [word for word in range(1, len(example.gold) + 1) if word not in roots]
-    drawn = random.Random(" ".join(example.sentence.words)).sample(others, min(len(others), count - len(roots)))
+    drawn = random.Random(" ".join(example.sentence.forms[1:])).sample(others, min(len(others), count - len(roots)))
     return roots | set(drawn)
 
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from experiments.store import Array, Record
 from treetune import Example, Tree
-from treetune.evaluate import Counts, McNemar, Metric, Scores, mcnemar, paired_bootstraps
-from treetune.evaluate.scores import LABELLED, RIGHT_HEAD, RIGHT_LABEL
+from treetune.evaluation import Counts, McNemar, Metric, Scores, mcnemar, paired_bootstraps
+from treetune.evaluation.scores import LABELLED, RIGHT_HEAD, RIGHT_LABEL
 
 TREE_METRICS = ("UAS", "LAS", "root", "UCM", "LCM", "UALS", "LALS", "UALS_mean", "LALS_mean")
 # Told from what was right of each word, together with gold, and not stored.

@@ -23,7 +23,7 @@ from experiments.training import QUICK_EPOCHS, Config, SharedEpochs, Training, b
 from treetune import Example
 from treetune.corpus.orders import WordOrder
 from treetune.corpus.projectivity import is_projective
-from treetune.evaluate import evaluate
+from treetune.evaluation import evaluate_trees
 from treetune.models.base import Parser
 
 RESULTS = Path(__file__).resolve().parent / "results"
@@ -206,9 +206,9 @@ def score(
     start = time.process_time()
     trees = parser.predict_batch(sentences)
     seconds = time.process_time() - start
-    scores = evaluate(gold, trees)
+    scores = evaluate_trees(gold, trees)
     crossing = [pair for pair in zip(gold, trees, strict=True) if not is_projective(pair[0].gold.heads)]
-    on_crossing = evaluate([example for example, _ in crossing], [tree for _, tree in crossing])
+    on_crossing = evaluate_trees([example for example, _ in crossing], [tree for _, tree in crossing])
     priced, outcomes = costs(loss, gold, trees, orders) if loss else ({}, {})
     return {
         **{metric: percent(scores[metric]) for metric in ("UAS", "LAS", "root", "UCM", "LCM")},

@@ -22,8 +22,8 @@ from experiments.tagging import (
 )  # fmt: skip
 from treetune import Example, Sentence, Tagger, TransitionParser
 from treetune.corpus.orders import Ordered, read_orders
-from treetune.evaluate import Metric, evaluate
-from treetune.evaluate.ordering import OrderCounts, evaluate_orders
+from treetune.evaluation import Metric, evaluate
+from treetune.evaluation.ordering import OrderCounts, evaluate_orders
 from treetune.learning.jackknife import jackknife_tags
 from treetune.reorder import Reorderer, RuleSet, load_rules
 from treetune.reorder.learn import LearnOptions, learn_rules
@@ -173,7 +173,7 @@ def rule_set(kind: str, language: str, train: Sequence[Ordered]) -> RuleSet:
 def order_counts(rules: RuleSet, items: Sequence[Ordered]) -> list[Counts]:
     """Return the counts of each sentence, for `ORDER_METRICS`."""
     reorderer = Reorderer(rules)
-    orders = (reorderer.order(item.sentence, item.gold) for item in items)
+    orders = (reorderer.order(item.sentence, item.tree) for item in items)
     return list(map(_order_counts, evaluate_orders((item.order for item in items), orders).per_sentence))
 
 

@@ -13,14 +13,14 @@ import treetune
 from experiments.data import KEPT, UPOS, paths
 from experiments.training import QUICK_EPOCHS
 from treetune import Example, Objective, Tagger, Tree, losses
-from treetune.build import make_model
 from treetune.corpus.iob import read_iob
 from treetune.corpus.tags import Tagged, Tags, tagged
-from treetune.corpus.words import read_words
-from treetune.evaluate import Metric
-from treetune.evaluate.entities import entity_counts
+from treetune.corpus.treebank import read_words
+from treetune.evaluation import Metric
+from treetune.evaluation.entities import entity_counts
 from treetune.features.brown import learn_clusters
 from treetune.losses import Loss, make_loss
+from treetune.models.registry import make_model
 
 Counts = tuple[float, ...]
 CLASSES, QUICK_CLASSES, QUICK_SENTENCES = 256, 20, 150
@@ -212,9 +212,9 @@ def with_tags(tagger: Tagger, examples: Sequence[Tagged]) -> list[Tagged]:
 
 def with_gold_tags(examples: Sequence[Tagged], treebank: Sequence[Example]) -> list[Tagged]:
     """Return the sentences with the tags of a treebank; the few that were changed since keep those they have."""
-    known = {example.sentence.words: example.sentence.upos for example in treebank}
+    known = {example.sentence.forms[1:]: example.sentence.upos for example in treebank}
     return [
-        replace(one, sentence=replace(one.sentence, upos=known.get(one.sentence.words, one.sentence.upos)))
+        replace(one, sentence=replace(one.sentence, upos=known.get(one.sentence.forms[1:], one.sentence.upos)))
         for one in examples
     ]
 

@@ -15,7 +15,6 @@ from typing import Any, ClassVar, cast
 import treetune
 from experiments.data import Data, keep
 from treetune import Example, Objective, Sentence, Tree
-from treetune.build import make_parser
 from treetune.corpus.orders import WordOrder
 from treetune.learning.jackknife import TrainOptions
 from treetune.learning.objectives import sentence_and_reference
@@ -25,6 +24,7 @@ from treetune.learning.stacking import train_stacked
 from treetune.learning.trainer import USUAL_START
 from treetune.losses import Loss, Reordering, make_loss
 from treetune.models.base import Parser
+from treetune.models.registry import make_parser
 
 HERE = Path(__file__).resolve().parent
 QUICK_EPOCHS, QUICK_FOLDS = 2, 2
@@ -60,7 +60,7 @@ def merged_orders(files: Mapping[str, Sequence[tuple[Example, WordOrder]]]) -> l
     found: dict[tuple[str, ...], tuple[Sentence, dict[str, WordOrder]]] = {}
     for file, pairs in files.items():
         for example, order in pairs:
-            found.setdefault(example.sentence.words, (example.sentence, {}))[1][file] = order
+            found.setdefault(example.sentence.forms[1:], (example.sentence, {}))[1][file] = order
     return list(found.values())
 
 
@@ -209,7 +209,7 @@ class Training:
             objectives=objectives,
             dev=data.dev,
             seed=seed,
-            warm=None if shared is None else shared.file,
+            pretraining_cache=None if shared is None else shared.file,
             **config["train"],
             **config.get("learner", {}),
         ):

@@ -46,7 +46,7 @@ def write_data(folder: Path, *, sizes: tuple[int, int, int] = (40, 15, 15)) -> P
     """Write generated data of every kind that the tables read."""
     write_treebanks(folder, sizes=sizes)
     for name in ("unlabeled", "unlabeled-web"):
-        lines = [" ".join(example.sentence.words[:-1]) + "?" for example in generate(40, seed=6)]
+        lines = [" ".join(example.sentence.forms[1:][:-1]) + "?" for example in generate(40, seed=6)]
         (folder / "questions" / f"{name}.txt").write_text("\n".join(lines) + "\n")
     (folder / "ner").mkdir()
     for seed, name in enumerate(("uner-train", "uner-test", "wnut17-train", "wnut17-dev", "wnut17-test")):
@@ -60,7 +60,7 @@ def write_data(folder: Path, *, sizes: tuple[int, int, int] = (40, 15, 15)) -> P
 def as_entities(example: Example) -> Tagged:
     """Every proper noun is a person."""
     words = [word for word, tag in enumerate(example.sentence.upos) if tag == "PROPN"]
-    sentence = Sentence.of(example.sentence.words)
+    sentence = Sentence.of(example.sentence.forms[1:])
     return Tagged(sentence, Tags(iob_tags([Span(word, word + 1, "PER") for word in words], len(sentence))))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
@@ -16,9 +17,9 @@ from numpy.typing import NDArray
 from treetune.corpus.projectivity import is_projective
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ConfigError, DataError, ModelError
-from treetune.evaluate.scorers import TREES, Scorer
+from treetune.evaluation.scorers import TREES, Scorer
 from treetune.models.base import Candidate, OnlineDecoder
-from treetune.models.learning_options import LearningOptions, check_learner
+from treetune.models.learning_options import LearnerConfig, LearningOptions
 
 Memory = dict[tuple[str, ...], Tree]
 
@@ -143,24 +144,19 @@ class MemoryParser:
         return float(self.features(sentence, output)[0].sum())
 
     def check_learning(self, **options: Unpack[LearningOptions]) -> None:
-        check_learner(options.get("learner"), k=options.get("k", 5), clip=options.get("clip"))
+        LearnerConfig(**options)
 
     def learner(
         self,
         treebank: Sequence[Example],
         *,
-        learner: str | None = None,
-        update: str | None = None,
-        k: int = 5,
-        clip: float | None = None,
-        cost_augmented: bool = False,
-        seed: int = 0,
+        seed: int = 1,
         warm_start: bool = False,
+        **options: Unpack[LearningOptions],
     ) -> MemoryLearner:
-        self.check_learning(learner=learner, update=update, k=k, clip=clip, cost_augmented=cost_augmented)
+        settings = asdict(LearnerConfig(**options))
         self.on_learner(treebank)
-        settings = {"learner": learner, "update": update, "k": k, "clip": clip, "seed": seed}
-        return self._learner(treebank, {**settings, "cost_augmented": cost_augmented})
+        return self._learner(treebank, {**settings, "seed": seed})
 
     def _learner(self, treebank: Sequence[Example], settings: dict[str, Any]) -> MemoryLearner:
         return MemoryLearner(treebank, settings)

@@ -14,13 +14,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from treetune.build import PARSERS
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import DataError, unknown_name
-from treetune.evaluate.scorers import TREES, Scorer
+from treetune.evaluation.scorers import TREES, Scorer
 from treetune.models.base import Candidate
-from treetune.models.learning_options import LearningOptions, check_learner
-from treetune.models.registry import MODELS
+from treetune.models.learning_options import LearnerConfig, LearningOptions
+from treetune.models.registry import MODELS, PARSERS, Preset
 
 OPTIONS = ("beam", "features", "inputs", "decoder", "labels", "max_memory")
 SEARCH_OPTIONS = ("beam",)
@@ -79,10 +78,10 @@ class StubOnlineDecoder:
     def __len__(self) -> int:
         return len(self._sentences)
 
-    def k_best(self, place: int, k: int, *, constraint: Tree | None = None) -> list[Candidate[Tree]]:
-        return trained().k_best(self._sentences[place], k, constraint=constraint)
+    def k_best(self, index: int, k: int, *, constraint: Tree | None = None) -> list[Candidate[Tree]]:
+        return trained().k_best(self._sentences[index], k, constraint=constraint)
 
-    def move(self, place: int, better: Candidate[Tree], worse: Candidate[Tree], *, margin: float | None) -> bool:
+    def update(self, index: int, better: Candidate[Tree], worse: Candidate[Tree], *, margin: float | None) -> bool:
         return True
 
 
@@ -160,26 +159,22 @@ class StubParser:
         return 0.0
 
     def check_learning(self, **options: Unpack[LearningOptions]) -> None:
-        check_learner(options.get("learner"), k=options.get("k", 5), clip=options.get("clip"))
+        LearnerConfig(**options)
 
     def learner(
         self,
         treebank: Sequence[Example],
         *,
-        learner: str | None = None,
-        update: str | None = None,
-        k: int = 5,
-        clip: float | None = None,
-        cost_augmented: bool = False,
-        seed: int = 0,
+        seed: int = 1,
         warm_start: bool = False,
+        **options: Unpack[LearningOptions],
     ) -> StubLearner:
-        self.check_learning(learner=learner, update=update, k=k, clip=clip, cost_augmented=cost_augmented)
-        settings: dict[str, Any] = {"learner": learner or "perceptron"}
-        if update is not None:
-            settings["update"] = update
-        if learner == "mira":
-            settings.update(k=k, clip=clip, cost_augmented=cost_augmented)
+        config = LearnerConfig(**options)
+        settings: dict[str, Any] = {"learner": config.learner or "perceptron"}
+        if config.update is not None:
+            settings["update"] = config.update
+        if config.learner == "mira":
+            settings.update(k=config.k, clip=config.clip, cost_augmented=config.cost_augmented)
         return StubLearner(treebank, settings, seed)
 
     def adopt(self, other: Self) -> None:
@@ -207,5 +202,5 @@ def trained(labels: tuple[str, ...] = ("dep", "root"), size: int = 100) -> StubP
 def stub_model_fixture(monkeypatch: pytest.MonkeyPatch) -> StubParser:
     """A trained stub, known to the tables of models and parsers for the time of one test."""
     monkeypatch.setitem(MODELS, "stub", "stub_parser:StubParser")
-    monkeypatch.setitem(PARSERS, "stub", ("stub", {}))
+    monkeypatch.setitem(PARSERS, "stub", Preset("stub", "stub"))
     return trained()

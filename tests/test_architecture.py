@@ -18,11 +18,11 @@ RANKS = {
     "errors": 0,
     "corpus": 1,
     "features": 2, "reorder": 2, "semantics": 2,
-    "weights": 3, "evaluate": 3,
+    "weights": 3, "evaluation": 3,
     "filters": 4, "losses": 4,
     "models": 5,
     "learning": 6,
-    "uptrain": 7, "storage": 7, "pipeline": 7, "build": 7, "sample": 7, "testing": 7,
+    "uptrain": 7, "storage": 7, "pipeline": 7, "sample": 7, "testing": 7,
     "config": 8,
     "cluster": 9, "cli": 9, "web": 9, "integrations": 9, "__main__": 10,
 }  # fmt: skip
@@ -104,7 +104,7 @@ def test_no_module_is_a_drawer_for_everything() -> None:
 
 @pytest.mark.parametrize(
     "module",
-    ["treetune", "treetune.corpus", "treetune.evaluate", "treetune.config", "treetune.losses", "treetune.sample"],
+    ["treetune", "treetune.corpus", "treetune.evaluation", "treetune.config", "treetune.losses", "treetune.sample"],
 )
 def test_reading_and_scoring_start_without_heavy_libraries(module: str) -> None:
     code = f"import sys, {module}; print(*sorted(set({HEAVY!r}) & set(sys.modules)))"

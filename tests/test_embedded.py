@@ -40,13 +40,37 @@ def test_english_is_there_and_small() -> None:
 
 def test_english_goes_from_text_to_trees(english: Pipeline) -> None:
     assert list(english.parts) == ["tokenizer", "tagger", "parser"]
-    examples = english(TEXT)
-    assert raw_text(example.sentence for example in examples) == TEXT
-    assert [len(example.sentence) for example in examples] == [6, 5, 7, 2]
-    assert examples[1].sentence.words == ("Fruit", "flies", "do", "n't", ".")
-    assert examples[0].sentence.upos[1:] == ("PRON", "VERB", "PRON", "DET", "NOUN", "PUNCT")
-    assert examples[0].gold.heads[1:] == (2, 0, 2, 5, 2, 2)
-    assert all(is_tree(example.gold.heads) for example in examples)
+    doc = english(TEXT)
+    assert raw_text(parsed.sentence for parsed in doc) == doc.text == TEXT
+    assert [len(sentence) for sentence in doc] == [6, 5, 7, 2]
+    assert [word.text for word in doc[1]] == ["Fruit", "flies", "do", "n't", "."]
+    assert [word.upos for word in doc[0]] == ["PRON", "VERB", "PRON", "DET", "NOUN", "PUNCT"]
+    assert doc[0].heads == (2, 0, 2, 5, 2, 2)
+    assert all(is_tree(sentence.tree.heads) for sentence in doc)
+
+
+def test_a_document_reads_as_that_of_other_libraries(english: Pipeline) -> None:
+    doc = english("Dogs bark. They don't bite.")
+    assert (len(doc), len(doc.sentences), repr(doc)) == (
+        2,
+        2,
+        '<Document of 2 sentences: "Dogs bark. They don\'t bite.">',
+    )
+    bark = doc.sentences[0].words[1]
+    assert (bark.text, bark.id, bark.head, bark.deprel, bark.parent) == ("bark", 2, 0, "root", None)
+    assert (bark.start_char, bark.end_char) == (5, 9)
+    assert [child.text for child in bark.children] == ["Dogs", "."]
+    second = doc[1]
+    assert [(word.upos, word.xpos) for word in second[:2]] == [("PRON", "PRP"), ("AUX", "VBP")]
+    assert second.root.text == "bite"
+    assert [word.text for word in second.root.subtree] == ["They", "do", "n't", "bite", "."]
+    (token,) = [token for token in second.tokens if len(token.words) > 1]
+    assert (token.text, [doc.text[word.start_char : word.end_char] for word in token.words]) == ("don't", ["do", "n't"])
+    assert isinstance(second.score, float)
+    assert [len(candidates) for candidates in english.k_best(doc.text, 4)] == [4, 4]
+    rooted = english("Dogs bark.", constraints={(0, 1): 0})
+    assert rooted[0].root.text == "Dogs"
+    assert doc.to_conllu().splitlines()[4].split("\t")[:4] == ["1", "Dogs", "_", "NOUN"]
 
 
 def test_threads_change_nothing(english: Pipeline) -> None:
@@ -72,10 +96,8 @@ def test_the_card_knows_the_file_it_was_trained_on() -> None:
 
 @pytest.mark.data
 def test_it_is_as_good_as_its_card_says(english: Pipeline, data_dir: Path) -> None:
-    from treetune.evaluate import evaluate_text
-
     gold = list(treetune.read_trees(data_dir / "ud" / "en_ewt-dev.conllu"))
-    scores = evaluate_text(gold, english(raw_text(example.sentence for example in gold)), subtypes=False)
+    scores = treetune.evaluate(gold, english(raw_text(example.sentence for example in gold)), subtypes=False)
     record = json.loads(RESULT.read_text(encoding="utf-8"))
     for name, value in record["systems"]["treetune"]["dev"].items():
         assert f"{100 * scores[name]:.2f}" == f"{value:.2f}", name

@@ -21,7 +21,8 @@ from experiments.store import packed, unpacked
 from experiments.tagging import ENTITY_METRICS
 from strategies import trees
 from treetune.corpus.sentence import Example, Sentence, Tree
-from treetune.evaluate import evaluate, mcnemar, paired_bootstraps
+from treetune.evaluation import evaluate_trees as evaluate
+from treetune.evaluation import mcnemar, paired_bootstraps
 from treetune.sample import generate
 
 GOLD = generate(60, seed=3)

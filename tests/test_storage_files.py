@@ -64,12 +64,6 @@ def test_loading_and_saving_again_gives_the_same_bytes(tmp_path: Path, stub_mode
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
-def test_other_info_gives_other_bytes(tmp_path: Path, stub_model: StubParser) -> None:
-    storage.save(stub_model, tmp_path / "a", {"seed": 1})
-    storage.save(stub_model, tmp_path / "b", {"seed": 2})
-    assert (tmp_path / "a").read_bytes() != (tmp_path / "b").read_bytes()
-
-
 def test_layout_is_the_documented_one(tmp_path: Path, stub_model: StubParser) -> None:
     storage.save(stub_model, tmp_path / "m", INFO)
     data = (tmp_path / "m").read_bytes()
@@ -166,4 +160,4 @@ def test_a_failed_write_leaves_the_old_model(
 def test_looking_into_a_model_loads_no_kernels(tmp_path: Path) -> None:
     storage.save(trained(), tmp_path / "m")
     code = "import sys; from treetune import storage; storage.inspect(sys.argv[1]); sys.exit('numba' in sys.modules)"
-    subprocess.run([sys.executable, "-c", code, str(tmp_path / "m")], check=True)
+    assert subprocess.run([sys.executable, "-c", code, str(tmp_path / "m")]).returncode == 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from typing import Any
@@ -12,9 +12,8 @@ from unittest import mock
 
 import pytest
 
-from treetune.cli import main
-from treetune.config.task import Task
-from treetune.learning.progress import Progress
+from treetune.cli import main, training_progress
+from treetune.config.run import Report
 
 
 @dataclass(frozen=True)
@@ -35,18 +34,28 @@ def run(*arguments: object, stdin: str | bytes = "", terminal: bool = False) -> 
     return Result(code, _text(out), _text(err))
 
 
-def stop_after(monkeypatch: pytest.MonkeyPatch, epochs: int, error: BaseException) -> None:
-    """Let the next training end with `error` after some epochs."""
-    original: Callable[..., Iterator[Progress]] = Task.train
+def sets(*changes: str) -> list[str]:
+    """Return the options that make some changes of settings."""
+    return [part for change in changes for part in ("--set", change)]
 
-    def train(self: Task, **options: Any) -> Iterator[Progress]:
-        for step in original(self, **options):
+
+def stop_after(monkeypatch: pytest.MonkeyPatch, epochs: int, error: BaseException, *, stage: str = "model") -> None:
+    """Let the next training end with `error` after some epochs, or folds, of a stage."""
+    original = training_progress.follow
+
+    def reports_until(reports: Iterable[Report]) -> Iterator[Report]:
+        for report in reports:
+            at = report.training or report.tokenizer
+            done = report.fold.fold if report.fold is not None else at.epoch if at is not None else 0
             # The last report is before the end of the epoch, when its checkpoint is not written yet.
-            if step.epoch > epochs and not step.resumed:
+            if report.stage.name == stage and done > epochs and not report.is_resumed:
                 raise error
-            yield step
+            yield report
 
-    monkeypatch.setattr(Task, "train", train)
+    def follow(reports: Iterable[Report], **options: Any) -> None:
+        original(reports_until(reports), **options)
+
+    monkeypatch.setattr("treetune.cli.train.follow", follow)
 
 
 def _stream(data: bytes) -> io.TextIOWrapper:

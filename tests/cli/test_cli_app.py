@@ -15,8 +15,8 @@ from commandline import run
 import treetune
 from stub_parser import trained
 from treetune import storage
-from treetune.cli import app as app_module
 from treetune.cli import evaluate as evaluate_module
+from treetune.cli.console import EXIT_CODES
 from treetune.errors import ConfigError, DataError, ModelError, TreetuneError
 
 COMMANDS = ("train", "parse", "tag", "evaluate", "reorder", "jackknife", "rerank", "clusters", "info", "demo")
@@ -29,7 +29,7 @@ def test_help_has_the_exit_codes(arguments: tuple[str, ...], flag: str) -> None:
     result = run(*arguments, flag)
     assert (result.code, result.err) == (0, "")
     text = " ".join(result.out.split())
-    assert app_module.EXIT_CODES in text
+    assert EXIT_CODES in text
 
 
 def test_without_a_command_help_is_shown_as_wrong_usage() -> None:
@@ -137,13 +137,13 @@ def test_no_command_replaces_what_it_reads(arguments: tuple[str, ...], flag: str
 
 
 @pytest.mark.parametrize("name", ["e.toml", "mine.txt"])
-def test_training_replaces_neither_its_experiment_nor_its_templates(name: str, tmp_path: Path) -> None:
+def test_training_replaces_neither_its_configuration_nor_its_templates(name: str, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("[top]\nS0.w\n")
     experiment = tmp_path / "e.toml"
     experiment.write_text('[train]\ntreebank = "none.conllu"\n[model]\nfeatures = "mine.txt"\n')
     before = (tmp_path / name).read_text()
     result = run("train", experiment, "--model", tmp_path / name)
-    assert result.err == f"error: --model would replace {tmp_path / name}, which is read; give another name\n"
+    assert result.err == f"error: [run] model would replace {tmp_path / name}, which is read; give another name\n"
     assert (result.code, (tmp_path / name).read_text()) == (2, before)
 
 

@@ -1,15 +1,16 @@
-"""Experiment files and objectives through the entry point: what they train, what is shown and what is refused."""
+"""Configuration files and objectives through the entry point: what they train, what is shown and what is refused."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from commandline import Result, run
+from commandline import Result, run, sets
 
 from stub_parser import StubParser, stub_model_fixture
 from treetune import storage
@@ -19,7 +20,7 @@ from treetune.sample import QUESTIONS, treebank
 
 __all__ = ["stub_model_fixture"]
 
-EXPERIMENT = """\
+CONFIG = """\
 [model]
 beam = 4
 
@@ -27,6 +28,8 @@ beam = 4
 treebank = "data/train.conllu"
 dev = "data/dev.conllu"
 epochs = 3
+
+[run]
 model = "from-file"
 
 [[objective]]
@@ -46,8 +49,8 @@ def roots_only(examples: list[Example]) -> Iterator[Example]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Data and an experiment, left as they are by every test, and `old.treetune`, trained on the treebank alone."""
-    folder = tmp_path_factory.mktemp("experiment")
+    """Data and a configuration, left as they are by every test, and `old.treetune`, trained on the treebank alone."""
+    folder = tmp_path_factory.mktemp("config")
     (folder / "data").mkdir()
     statements = treebank(train=200, dev=40, test=0, seed=1)
     questions = treebank(train=60, dev=30, test=0, seed=1, kinds=QUESTIONS)
@@ -56,7 +59,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_trees(roots_only(questions.train), folder / "data/questions.conllu.gz")
     write_trees(roots_only(questions.dev), folder / "data/qdev.conllu")
     write_trees(questions.train, folder / "data/trees.conllu")
-    (folder / "e.toml").write_text(EXPERIMENT)
+    (folder / "e.toml").write_text(CONFIG)
     assert plain(folder, folder / "old.treetune").code == 0
     return folder
 
@@ -66,11 +69,15 @@ def plain(folder: Path, model: Path, *options: object) -> Result:
     return run("train", folder / "data/train.conllu", *base, *options)
 
 
+def weights_of(model: Path) -> dict[str, bytes]:
+    return {name: array.tobytes() for name, array in storage.load(model).state()[1].items()}
+
+
 def info_of(model: Path) -> dict[str, Any]:
     return storage.inspect(model).info
 
 
-def test_an_experiment_file(folder: Path, tmp_path: Path) -> None:
+def test_a_configuration_file(folder: Path, tmp_path: Path) -> None:
     result = run("train", folder / "e.toml")
     assert (result.code, result.out) == (0, "")
     lines = result.err.split("\n")
@@ -102,20 +109,17 @@ def test_plain_options_say_the_same(folder: Path, tmp_path: Path) -> None:
         *("--also", f"root:{questions}@0.5", "--set", f"objective.1.dev={folder / 'data/qdev.conllu'}", "-q"),
     )
     assert result == Result(0, "", "")
-    file, flags = storage.load(tmp_path / "file").state(), storage.load(tmp_path / "flags").state()
-    assert file[0] == flags[0]
-    assert {name: array.tobytes() for name, array in file[1].items()} == {
-        name: array.tobytes() for name, array in flags[1].items()
-    }
+    assert storage.load(tmp_path / "file").state()[0] == storage.load(tmp_path / "flags").state()[0]
+    assert weights_of(tmp_path / "file") == weights_of(tmp_path / "flags")
     # What is noted differs in the folder that paths are relative to, and in nothing else.
     noted = json.dumps(info_of(tmp_path / "file")).replace("data/", "")
     assert json.loads(noted) == info_of(tmp_path / "flags")
 
 
-def test_the_experiment_of_a_model_trains_it_again(folder: Path, tmp_path: Path) -> None:
-    changes = ("--set", "learner.learner=mira", "--set", "learner.clip=inf", "--set", "objective.questions.k=4")
+def test_the_configuration_of_a_model_trains_it_again(folder: Path, tmp_path: Path) -> None:
+    changes = sets("learner.learner=mira", "learner.clip=inf", "objective.questions.k=4")
     assert run("train", folder / "e.toml", "--model", tmp_path / "first", "-q", *changes).code == 0
-    result = run("info", tmp_path / "first", "--experiment")
+    result = run("info", tmp_path / "first", "--config")
     assert (result.code, result.err) == (0, "")
     lines = result.out.split("\n")
     assert lines[:2] == [
@@ -132,11 +136,11 @@ def test_the_experiment_of_a_model_trains_it_again(folder: Path, tmp_path: Path)
     assert (tmp_path / "first").read_bytes() == (tmp_path / "again").read_bytes()
     # Plain `info` shows it too, indented.
     shown = run("info", tmp_path / "first").out
-    assert '\n\nexperiment\n  [model]\n  parser = "transition"\n  backward = false\n  beam = 4\n' in shown
+    assert '\n\nconfiguration\n  [model]\n  parser = "transition"\n  backward = false\n  beam = 4\n' in shown
     assert "training.objectives.questions.data.sentences" in shown
 
 
-def test_every_key_changes_the_model(folder: Path, tmp_path: Path) -> None:
+def test_every_key_changes_the_weights(folder: Path, tmp_path: Path) -> None:
     models = {}
     for number, change in enumerate(
         (
@@ -146,66 +150,82 @@ def test_every_key_changes_the_model(folder: Path, tmp_path: Path) -> None:
             "learner.update=early",
             "train.seed=2",
             "train.epochs=4",
-            "train.choose_by=questions",
+            "train.projectivize=false",
             "objective.1.rate=2",
             "objective.1.start=1",
             "objective.1.search=forced",
             "objective.1.k=64",
-            "objective.1.loss=zero-one",
-            "objective.1.loss.name=attachment",
+            "objective.1.max_k=8",
             "objective.1.data=data/qdev.conllu",
             "objective.1.step=perceptron",
-            "train.threads=2",
+            "objective.1.word_dropout=0.5",
+            "objective.1.margin_updates=true",
+            "run.threads=2",
         )
     ):
         out = tmp_path / str(number)
         options = () if change is None else ("--set", change)
-        assert run("train", folder / "e.toml", "--model", out, "-q", *options) == Result(0, "", "")
-        models[change] = out.read_bytes()
-    # Threads are about the run, and change nothing.
-    assert models.pop("train.threads=2") == models[None]
-    assert len(set(models.values())) == len(models)
+        assert run("train", folder / "e.toml", "--model", out, "-q", *options).code == 0
+        models[change] = weights_of(out)
+    # Threads are about the run; the generated treebank has no crossing arcs to leave out.
+    for change in ("run.threads=2", "train.projectivize=false"):
+        assert models.pop(change) == models[None]
+    for change, weights in models.items():
+        assert sum(weights == others for others in models.values()) == 1, change
+
+
+def test_every_loss_leads_to_other_weights(folder: Path, tmp_path: Path) -> None:
+    """On whole trees: where only the root is known, most losses say the same."""
+    models = []
+    for loss in ("root", "zero-one", "attachment", "{name='attachment', labelled=false}", "arc-length"):
+        trees = [f"objective.1.{key}=data/trees.conllu" for key in ("data", "dev")]
+        changes = sets(*trees, f"objective.1.loss={loss}")
+        assert run("train", folder / "e.toml", "--model", tmp_path / "m", "-q", *changes).code == 0
+        assert weights_of(tmp_path / "m") not in models, loss
+        models.append(weights_of(tmp_path / "m"))
 
 
 def test_the_report_has_tallies(folder: Path, tmp_path: Path) -> None:
-    result = run("train", folder / "e.toml", "--model", tmp_path / "m", "--log", tmp_path / "log.jsonl", "--json")
+    result = run(
+        "train", folder / "e.toml", "--model", tmp_path / "m", "--set", f"run.log={tmp_path / 'log.jsonl'}", "--json"
+    )
     content = json.loads(result.out)
     logged = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
     assert logged == content["epochs"]
     assert [entry["epoch"] for entry in logged] == [1, 2, 3]
     for entry in logged:
         first, questions = entry["objectives"]
-        assert (first["name"], first["seen"], first["cost"], first["stuck"]) == ("treebank", 200, None, 0)
+        assert (first["name"], first["seen"], first["cost"], first["no_better"]) == ("treebank", 200, None, 0)
         assert first["updated"] == entry["updated"]
         assert questions["name"] == "questions"
         assert 0 <= questions["dev_cost"] <= 1
     assert [entry["objectives"][1]["seen"] for entry in logged] == [0, 0, 100]
     last = logged[-1]["objectives"][1]
-    assert last["updated"] + last["already_best"] + last["stuck"] == 100
-    assert 0 <= last["better"] <= last["cost"] <= 1
+    assert last["updated"] + last["already_best"] + last["no_better"] == 100
+    assert 0 <= last["target_cost"] <= last["cost"] <= 1
     best = [entry for entry in logged if entry["best"]][-1]
     assert content["info"]["scores"]["costs"] == {"questions": best["objectives"][1]["dev_cost"]}
     assert content["info"]["scores"]["dev"] == best["dev"]
 
 
 def test_the_best_epoch_by_an_objective(folder: Path, tmp_path: Path) -> None:
-    options = ("--set", "train.choose_by=questions", "--set", "train.epochs=6", "--json", "-q")
+    options = (*sets("train.choose_by=questions", "train.epochs=6"), "--json", "-q")
     content = json.loads(run("train", folder / "e.toml", "--model", tmp_path / "m", *options).out)
     # Of the epochs in which the objective took part: from its start, the third.
     costs = [entry["objectives"][1]["dev_cost"] for entry in content["epochs"]][2:]
     assert content["info"]["training"]["best_epoch"] == 3 + costs.index(min(costs))
-    assert content["info"]["experiment"]["train"]["choose_by"] == "questions"
+    assert content["info"]["config"]["train"]["choose_by"] == "questions"
 
 
 def test_the_best_epoch_by_a_metric(folder: Path, tmp_path: Path) -> None:
     for metric in ("root", "UALS"):
-        result = plain(folder, tmp_path / "m", "--choose-by", metric, "--epochs", 6, "--json", "-q")
+        result = plain(folder, tmp_path / "m", "--set", f"train.choose_by={metric}", "--epochs", 6, "--json", "-q")
         content = json.loads(result.out)
         scores = [entry["dev"][metric] for entry in content["epochs"]]
         assert content["info"]["training"]["best_epoch"] == 1 + scores.index(max(scores))
 
 
-def test_going_on_from_a_model(folder: Path, tmp_path: Path) -> None:
+def test_fine_tuning_a_model(folder: Path, tmp_path: Path) -> None:
     questions, old = folder / "data/questions.conllu.gz", folder / "old.treetune"
     # With its treebank, and without.
     with_old = run(
@@ -221,8 +241,8 @@ def test_going_on_from_a_model(folder: Path, tmp_path: Path) -> None:
     assert "\n  questions  60 seen" in without.err
     info = info_of(tmp_path / "m")
     assert info["training"]["start_from"]["name"] == "old.treetune"
-    assert info["experiment"]["model"] == {"start_from": "old.treetune", "beam": 4}
-    assert info["experiment"]["train"].get("treebank") is None
+    assert info["config"]["model"] == {"start_from": "old.treetune", "beam": 4}
+    assert info["config"]["train"].get("treebank") is None
     bytes_of = {path.name: path.read_bytes() for path in (tmp_path / "m", tmp_path / "with", old)}
     assert len(set(bytes_of.values())) == 3
     # Another beam to go on with.
@@ -230,7 +250,7 @@ def test_going_on_from_a_model(folder: Path, tmp_path: Path) -> None:
         run("train", "--start-from", old, "--also", f"root:{questions}", "--beam", 2, "--model", tmp_path / "n").code
         == 0
     )
-    assert info_of(tmp_path / "n")["experiment"]["model"]["beam"] == 2
+    assert info_of(tmp_path / "n")["config"]["model"]["beam"] == 2
 
 
 def test_gold_trees_as_an_objective(folder: Path, tmp_path: Path) -> None:
@@ -249,7 +269,7 @@ def test_names_of_objectives_are_those_of_their_files(folder: Path, tmp_path: Pa
     files = (questions, questions, questions, tmp_path / "LAS.conllu", tmp_path / "treebank.conllu")
     also = [option for file in files for option in ("--also", f"root:{file}@.1")]
     assert plain(folder, tmp_path / "m", *also, "-q") == Result(0, "", "")
-    names = [table["name"] for table in info_of(tmp_path / "m")["experiment"]["objective"]]
+    names = [table["name"] for table in info_of(tmp_path / "m")["config"]["objective"]]
     assert names == ["questions", "questions-2", "questions-3", "LAS-2", "treebank-2"]
 
 
@@ -275,27 +295,19 @@ def test_wrong_objectives(tmp_path: Path, also: str, message: str) -> None:
     assert (result.code, result.out, result.err) == (2, "", f"error: {message}\n")
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--epochs", 5), "--epochs cannot be given with an experiment file; use --set train.epochs=5"),
-        (("--beam", 5), "--beam cannot be given with an experiment file; use --set model.beam=5"),
-        (("--k", 5), "--k cannot be given with an experiment file; use --set learner.k=5"),
-        (("--lenient",), "--lenient cannot be given with an experiment file; use --set train.lenient=true"),
-        (
-            ("--no-projectivize",),
-            "--no-projectivize cannot be given with an experiment file; use --set train.projectivize=false",
-        ),
-        (
-            ("--start-from", "m"),
-            "--start-from cannot be given with an experiment file; use --set 'model.start_from=\"m\"'",
-        ),
-        (("--also", "root:q"), "--also cannot be given with an experiment file; write an [[objective]] into it"),
-    ],
-)
-def test_options_that_an_experiment_has_keys_for(folder: Path, options: tuple[object, ...], message: str) -> None:
-    result = run("train", folder / "e.toml", *options)
-    assert (result.code, result.out, result.err) == (2, "", f"error: {message}\n")
+def test_options_replace_settings_of_the_file(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Paths of options start at the current folder, those of --set at that of the file."""
+    monkeypatch.chdir(tmp_path)
+    relative = os.path.relpath(folder, tmp_path)
+    replaced = ("--epochs", 4, "--beam", 2, "--dev", f"{relative}/data/train.conllu", "--model", "by-options", "-q")
+    also = ("--also", f"trees:{relative}/data/trees.conllu")
+    assert run("train", f"{relative}/e.toml", *replaced, *also) == Result(0, "", "")
+    changed = CONFIG.replace("beam = 4", "beam = 2").replace("epochs = 3", "epochs = 4")
+    changed = changed.replace("data/dev.conllu", "data/train.conllu")
+    (folder / "changed.toml").write_text(changed + '[[objective]]\nname = "trees"\ndata = "data/trees.conllu"\n')
+    assert run("train", folder / "changed.toml", "-q", *sets(f"run.model={tmp_path / 'by-file'}")).code == 0
+    (folder / "changed.toml").unlink()
+    assert Path("by-options").read_bytes() == Path("by-file").read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -325,7 +337,7 @@ def test_a_model_must_be_named(folder: Path, tmp_path: Path) -> None:
     result = run("train", path)
     assert (result.code, result.err) == (
         2,
-        f'error: {path}: expected model = "OUT" in [train], or the option --model OUT, found neither\n',
+        f'error: {path}: expected model = "OUT" in [run], or the option --model OUT, found neither\n',
     )
 
 
@@ -333,31 +345,33 @@ def test_something_must_be_learned_from(folder: Path, tmp_path: Path) -> None:
     result = run("train", "--model", tmp_path / "m")
     assert (result.code, result.err) == (
         2,
-        "error: expected a treebank to learn from (TRAIN), or a trained model to go on from (--start-from)\n",
+        "error: expected a treebank to train on (TRAIN), or a model to fine-tune (--start-from), found none\n",
     )
     result = run("train", "--model", tmp_path / "m", "--start-from", folder / "old.treetune")
     assert (result.code, result.err) == (
         2,
-        "error: expected a treebank (TRAIN) or an objective (--also) to learn from, found neither\n",
+        "error: expected a treebank (TRAIN) or an objective (--also), found neither\n",
     )
 
 
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (("--parser", "graph"), 2, "--start-from goes on with the parser of that model; leave --parser out"),
+        (("--parser", "graph"), 2, "--start-from fine-tunes the parser of {old}; leave --parser out"),
         (("--features", "hall2011"), 2, "unknown search option of transition parsers 'features'; known: beam"),
-        (("--decoder", "projective"), 2, "--decoder is an option of graph parsers; the parser is transition"),
+        (("--set", "model.decoder=projective"), 2, "model.decoder is an option of graph parsers; the parser is"),
         (
-            ("--learner", "perceptron"),
+            ("--set", "learner.learner=perceptron"),
             2,
-            "the model was trained by the learner mira, whose weights are of another size",
+            "the model was trained by the learner mira, whose weights are of another scale",
         ),
         (("--start-from", "{tmp}/none"), 1, "cannot read the model {tmp}/none: there is no such file"),
         (("--model", "{old}"), 2, "--model would replace {old}, from which the training starts; give another name"),
     ],
 )
-def test_what_cannot_go_on(folder: Path, tmp_path: Path, options: tuple[str, ...], code: int, message: str) -> None:
+def test_what_cannot_be_fine_tuned(
+    folder: Path, tmp_path: Path, options: tuple[str, ...], code: int, message: str
+) -> None:
     old, none = folder / "old.treetune", folder / "none.conllu"
     filled = [option.format(tmp=tmp_path, old=old) for option in options]
     result = run("train", none, "--start-from", old, "--model", tmp_path / "m", *filled)
@@ -367,11 +381,11 @@ def test_what_cannot_go_on(folder: Path, tmp_path: Path, options: tuple[str, ...
 
 def test_choosing_by_what_is_not_there(folder: Path, tmp_path: Path) -> None:
     treebank = folder / "data/train.conllu"
-    result = run("train", treebank, "--choose-by", "UAS", "--model", tmp_path / "m")
-    assert (result.code, result.err) == (2, "error: --choose-by: UAS needs trees to measure it on; give --dev\n")
-    result = plain(folder, tmp_path / "m", "--choose-by", "questions")
+    result = run("train", treebank, "--set", "train.choose_by=UAS", "--model", tmp_path / "m")
+    assert (result.code, result.err) == (2, "error: train.choose_by: UAS is measured on development data; give --dev\n")
+    result = plain(folder, tmp_path / "m", "--set", "train.choose_by=questions")
     assert result.code == 2
-    assert result.err.startswith("error: --choose-by: expected one of UAS, LAS, ")
+    assert result.err.startswith("error: train.choose_by: expected one of UAS, LAS, ")
 
 
 def test_data_that_cannot_serve_names_the_sentence(folder: Path, tmp_path: Path) -> None:
@@ -411,29 +425,29 @@ def test_a_loss_in_python_and_a_program(folder: Path, tmp_path: Path) -> None:
     assert len({tuple(array.tobytes() for array in model.values()) for model in models}) == 1
 
 
-def test_models_without_an_experiment(tmp_path: Path, stub_model: StubParser) -> None:
+def test_models_without_a_configuration(tmp_path: Path, stub_model: StubParser) -> None:
     storage.save(stub_model, tmp_path / "m", {"licence": "CC0"})
-    result = run("info", tmp_path / "m", "--experiment")
+    result = run("info", tmp_path / "m", "--config")
     assert (result.code, result.err) == (
         1,
-        f"error: {tmp_path / 'm'} notes no experiment: only models of 'treetune train' do, from treetune 0.1.0 on\n",
+        f"error: {tmp_path / 'm'} stores no configuration: only models of 'treetune train' do\n",
     )
-    assert "experiment" not in run("info", tmp_path / "m").out
-    result = run("info", tmp_path / "m", "--experiment", "--json")
+    assert "configuration" not in run("info", tmp_path / "m").out
+    result = run("info", tmp_path / "m", "--config", "--json")
     assert (result.code, result.err) == (
         2,
-        "error: --experiment writes TOML, and --json has the experiment in it; leave one of them\n",
+        "error: --config writes TOML, and --json has the configuration in it; leave one of them out\n",
     )
 
 
 def test_graph_parsers_learn_from_objectives_too(folder: Path, tmp_path: Path) -> None:
     options = ("--set", "model.beam=8")
     path = tmp_path / "graph.toml"
-    path.write_text(EXPERIMENT.replace("beam = 4", 'parser = "graph"').replace('"data/', f'"{folder}/data/'))
+    path.write_text(CONFIG.replace("beam = 4", 'parser = "graph"').replace('"data/', f'"{folder}/data/'))
     assert run("train", path, *options).code == 2
     result = run("train", path, "--json", "-q")
     assert result.code == 0
     content = json.loads(result.out)
-    assert content["info"]["experiment"]["model"]["parser"] == "graph"
-    assert content["info"]["experiment"]["learner"]["learner"] == "mira"
+    assert content["info"]["config"]["model"]["parser"] == "graph"
+    assert content["info"]["config"]["learner"]["learner"] == "mira"
     assert content["epochs"][-1]["objectives"][1]["seen"] == 100

@@ -10,15 +10,18 @@ import pytest
 from commandline import run
 
 from stub_parser import StubParser, stub_model_fixture
-from treetune.cli.training_progress import epoch_lines, follow_epochs, tally_line
+from treetune.cli.training_progress import epoch_lines, objective_line
+from treetune.config import Config, TrainingRun
+from treetune.config.run import Report, Stage
 from treetune.corpus.treebank import write_trees
-from treetune.learning.progress import Progress, Tally
+from treetune.learning import trainer
+from treetune.learning.progress import ObjectiveProgress, Progress
 from treetune.sample import generate
 
 __all__ = ["stub_model_fixture"]
 
-TREEBANK = Tally("treebank", 100, 40, 60)
-QUESTIONS = Tally("questions", 1000, 200, 750, 50, cost=0.25, better=0.0512)
+TREEBANK = ObjectiveProgress("treebank", 100, 40, 60)
+QUESTIONS = ObjectiveProgress("questions", 1000, 200, 750, 50, cost=0.25, target_cost=0.0512)
 
 
 def progress(epoch: int = 1, **values: Any) -> Progress:
@@ -29,14 +32,16 @@ def progress(epoch: int = 1, **values: Any) -> Progress:
     return Progress(**{**base, **values})
 
 
+def lines(step: Progress) -> list[str]:
+    return list(epoch_lines(Report(Stage("model", "", 300), training=step)))
+
+
 def test_lines_of_an_epoch() -> None:
-    assert list(epoch_lines(progress(objectives=(TREEBANK,)))) == [
-        "epoch 1/3  updated on 40 of 100 sentences  1.3 CPU-s"
-    ]
-    late = Tally("late", 0)
-    trees = Tally("more trees", 10, 3, 7)
-    own_dev = Tally("q", 10, 1, 9, 0, cost=0.1, better=0.0, dev_cost=0.125)
-    assert list(epoch_lines(progress(objectives=(TREEBANK, QUESTIONS, late, trees, own_dev), best=True))) == [
+    assert lines(progress(objectives=(TREEBANK,))) == ["epoch 1/3  updated on 40 of 100 sentences  1.3 CPU-s"]
+    late = ObjectiveProgress("late", 0)
+    trees = ObjectiveProgress("more trees", 10, 3, 7)
+    own_dev = ObjectiveProgress("q", 10, 1, 9, 0, cost=0.1, target_cost=0.0, dev_cost=0.125)
+    assert lines(progress(objectives=(TREEBANK, QUESTIONS, late, trees, own_dev), best=True)) == [
         "epoch 1/3  updated on 40 of 100 sentences  1.3 CPU-s  best so far",
         "  questions   1,000 seen  200 updated  750 already best  50 no better candidate  cost 0.2500 -> 0.0512",
         "  more trees  10 seen  3 updated  7 already best",
@@ -46,7 +51,7 @@ def test_lines_of_an_epoch() -> None:
 
 
 def test_without_a_treebank_the_first_objective_has_a_line_too() -> None:
-    assert list(epoch_lines(progress(objectives=(QUESTIONS,))))[1] == f"  questions  {tally_line(QUESTIONS)}"
+    assert lines(progress(objectives=(QUESTIONS,)))[1] == f"  questions  {objective_line(QUESTIONS)}"
 
 
 @pytest.mark.parametrize(
@@ -64,13 +69,16 @@ def test_without_a_treebank_the_first_objective_has_a_line_too() -> None:
         ([progress(3, resumed=True)], 3),
     ],
 )
-def test_the_epoch_that_is_kept(steps: list[Progress], kept: int) -> None:
-    ends: list[int] = []
-    found = follow_epochs(
-        steps, check=lambda step: None, total=300, quiet=True, on_end=lambda step: ends.append(step.epoch)
-    )
-    assert found.epoch == kept
-    assert ends == [step.epoch for step in steps if not step.resumed]
+def test_the_epoch_that_is_kept(
+    steps: list[Progress], kept: int, tmp_path: Path, stub_model: StubParser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_trees(generate(2), tmp_path / "t.conllu")
+    config = Config.of({"model": {"parser": "stub"}, "train": {"treebank": str(tmp_path / "t.conllu")}})
+    run = TrainingRun.prepare(config)
+    monkeypatch.setattr(trainer, "train", lambda *args, **options: iter(steps))
+    ends = [report.training for report in run.train() if report.is_epoch_end]
+    assert run.last.epoch == kept
+    assert ends == [step for step in steps if not step.resumed]
 
 
 def test_a_terminal_sees_a_bar_and_a_table(

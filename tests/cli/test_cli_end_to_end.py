@@ -19,7 +19,7 @@ from treetune.corpus.projectivity import is_projective
 from treetune.corpus.sentence import Example, Tree
 from treetune.corpus.treebank import write_trees
 from treetune.corpus.wellformed import is_tree
-from treetune.evaluate.scores import SHOWN
+from treetune.evaluation.scores import SHOWN
 from treetune.sample import KINDS, treebank
 
 
@@ -72,13 +72,13 @@ def test_same_seed_same_bytes_and_every_option_another_model(folder: Path, tmp_p
         ("--seed", 2),
         ("--beam", 2),
         ("--features", "hall2011"),
-        ("--update", "early"),
+        ("--set", "learner.update=early"),
         ("--beam", 1),
-        ("--beam", 1, "--update", "early"),
-        ("--learner", "perceptron"),
-        ("--k", 1),
-        ("--clip", 0.001),
-        ("--learner", "mira", "--beam", 1),
+        ("--beam", 1, "--set", "learner.update=early"),
+        ("--set", "learner.learner=perceptron"),
+        ("--set", "learner.k=1"),
+        ("--set", "learner.clip=0.001"),
+        ("--set", "learner.learner=mira", "--beam", 1),
     ):
         assert train(folder, tmp_path / "m", "--quiet", *options).code == 0
         models[options] = storage.load(tmp_path / "m").state()[1]["weights"].tobytes()

@@ -10,7 +10,7 @@ from cli_samples import PLAIN
 from commandline import run
 
 import treetune
-from treetune.evaluate.metrics import METRICS
+from treetune.evaluation.metrics import METRICS
 
 WRONG = PLAIN.replace("1\tpunct", "1\tdep").replace("4\tnsubj", "2\tnsubj:pass").replace("4\taux", "4\taux:x")
 

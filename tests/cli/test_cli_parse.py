@@ -11,7 +11,7 @@ from commandline import run
 
 from stub_parser import StubParser, stub_model_fixture
 from treetune import storage
-from treetune.cli import chunks
+from treetune.cli import output
 from treetune.corpus.conllu import read_conllu
 from treetune.errors import DataError
 
@@ -145,7 +145,7 @@ def test_threads_are_handed_to_the_parser(
 def test_formats_by_name_and_by_suffix(model: Path, tmp_path: Path) -> None:
     conllx = "1\tGo\tgo\tVERB\tVB\t_\t5\tx\t_\t_\n\n"
     expected = "1\tGo\tgo\tVERB\tVB\t_\t0\troot\t_\t_\n\n"
-    assert run("parse", model, "-", "--format", "conllx", stdin=conllx).out == expected
+    assert run("parse", model, "-", "--read", "conllx", "--format", "conllx", stdin=conllx).out == expected
     (tmp_path / "in.conll").write_text(conllx)
     assert run("parse", model, tmp_path / "in.conll").out == expected
     # To another format: CoNLL-U has comments and multiword tokens, CoNLL-X has not.
@@ -154,7 +154,7 @@ def test_formats_by_name_and_by_suffix(model: Path, tmp_path: Path) -> None:
     text = (tmp_path / "out.conll").read_text()
     assert "#" not in text
     assert "2-3" not in text
-    result = run("parse", model, tmp_path / "in.conllu", "--format", "conllx")
+    result = run("parse", model, tmp_path / "in.conllu", "--read", "conllx")
     assert result.code == 1
     assert "in.conllu:1: " in result.err
 
@@ -189,7 +189,7 @@ def test_a_fault_leaves_an_older_output_file_as_it_was(model: Path, tmp_path: Pa
 
 
 def test_on_stdout_the_error_says_how_far_it_came(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chunks, "CHUNK", 2)
+    monkeypatch.setattr(output, "CHUNK", 2)
     result = run("parse", model, "-", stdin=BAD)
     assert result.code == 1
     assert result.err.endswith("; 2 sentences were written before\n")
@@ -199,7 +199,7 @@ def test_on_stdout_the_error_says_how_far_it_came(model: Path, monkeypatch: pyte
 @pytest.mark.parametrize("chunk", [1, 2, 3, 4])
 def test_chunks_do_not_show(model: Path, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = run("parse", model, "-", stdin=PLAIN)
-    monkeypatch.setattr(chunks, "CHUNK", chunk)
+    monkeypatch.setattr(output, "CHUNK", chunk)
     assert run("parse", model, "-", stdin=PLAIN) == whole
 
 
@@ -271,7 +271,7 @@ def test_missing_files_and_folders(model: Path, source: Path, tmp_path: Path) ->
 def test_an_unknown_format_is_named_with_the_known_ones(model: Path, source: Path) -> None:
     result = run("parse", model, source, "--format", "conlu")
     assert result.code == 2
-    known = "conllu, conllx, json, tree (did you mean 'conllu'?)"
+    known = "conllu, conllx, iob2, json, tokens, tree (did you mean 'conllu'?)"
     assert result.err == f"error: unknown file format 'conlu'; known: {known}\n"
 
 

@@ -22,8 +22,8 @@ STARTS = {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}
 
 
 def tally(name: str, epoch: int, **values: Any) -> dict[str, Any]:
-    counts = {"seen": 100, "updated": 60 - 10 * epoch, "already_best": 30 + 10 * epoch, "stuck": 10}
-    return {"name": name, **counts, "cost": None, "better": None, "dev_cost": None, **values}
+    counts = {"seen": 100, "updated": 60 - 10 * epoch, "already_best": 30 + 10 * epoch, "no_better": 10}
+    return {"name": name, **counts, "cost": None, "target_cost": None, "dev_cost": None, **values}
 
 
 def record(epoch: int, *objectives: dict[str, Any], dev: dict[str, float] | None = None) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def records() -> list[dict[str, Any]]:
         record(
             epoch,
             tally("treebank", epoch),
-            tally("questions", epoch, cost=0.4 / epoch, better=0.2 / epoch, dev_cost=0.3 / epoch),
+            tally("questions", epoch, cost=0.4 / epoch, target_cost=0.2 / epoch, dev_cost=0.3 / epoch),
             dev={"LAS": 0.8 + epoch / 100, "UAS": 0.85 + epoch / 100, "root": 0.9},
         )
         for epoch in range(1, 6)
@@ -87,7 +87,7 @@ def test_through_the_command(tmp_path: Path, stub_model: StubParser) -> None:
     write_trees(generate(5), tmp_path / "t.conllu")
     plot = tmp_path / "p.svg"
     plot.write_text("an older picture")
-    base = ("train", tmp_path / "t.conllu", "--parser", "stub", "--model", tmp_path / "m", "--plot", plot)
+    base = ("train", tmp_path / "t.conllu", "--parser", "stub", "--model", tmp_path / "m", "--set", f"run.plot={plot}")
     result = run(*base, "--dev", tmp_path / "t.conllu", "--epochs", 2)
     assert result.code == 0
     assert result.err.endswith(f" MB\nwrote {plot}\n")
@@ -99,10 +99,10 @@ def test_through_the_command(tmp_path: Path, stub_model: StubParser) -> None:
 @pytest.mark.parametrize("name", ["p", "p.jpg", "p.svg.gz"])
 def test_formats_that_are_not_known(tmp_path: Path, stub_model: StubParser, name: str) -> None:
     path = tmp_path / name
-    result = run("train", tmp_path / "none", "--parser", "stub", "--model", tmp_path / "m", "--plot", path)
+    result = run("train", tmp_path / "none", "--parser", "stub", "--model", tmp_path / "m", "--set", f"run.plot={path}")
     assert (result.code, result.err) == (
         2,
-        f"error: --plot: expected a file that ends in .svg, .png, .pdf, found {str(path)!r}\n",
+        f"error: run.plot: expected a file that ends in .svg, .png, .pdf, found {str(path)!r}\n",
     )
 
 
@@ -112,9 +112,16 @@ def test_without_matplotlib(tmp_path: Path, stub_model: StubParser, monkeypatch:
 
     monkeypatch.setattr(plots, "find_spec", find)
     result = run(
-        "train", tmp_path / "none", "--parser", "stub", "--model", tmp_path / "m", "--plot", tmp_path / "p.svg"
+        "train",
+        tmp_path / "none",
+        "--parser",
+        "stub",
+        "--model",
+        tmp_path / "m",
+        "--set",
+        f"run.plot={tmp_path / 'p.svg'}",
     )
     assert (result.code, result.err) == (
         2,
-        "error: --plot needs matplotlib, which is not installed; install it with pip install 'treetune[plots]'\n",
+        "error: run.plot needs matplotlib, which is not installed; install it with pip install 'treetune[plots]'\n",
     )

@@ -83,18 +83,18 @@ def test_rules_that_look_at_tags_need_them(tmp_path: Path, stub_model: StubParse
 
 
 def test_every_form_of_output(source: Path, tmp_path: Path) -> None:
-    lines = run("reorder", source, "--to", "ja", "--write", "jsonl").out.splitlines()
+    lines = run("reorder", source, "--to", "ja", "--format", "orders").out.splitlines()
     assert json.loads(lines[0]) == {
         "id": "s1",
         "tokens": ["John", "ca", "n't", "hit", "the", "ball", "."],
         "order": [0, 4, 5, 3, 2, 1, 6],
     }
-    for suffix in ("jsonl", "conllu"):
+    for name, suffix in (("orders", "jsonl"), ("conllu", "conllu")):
         out = tmp_path / f"out.{suffix}"
         result = run("reorder", source, "--to", "ja", "-o", out)
         assert (result.code, result.out) == (0, "")
         assert "reordered 1 of 2 sentences, 8 words" in result.err
-        assert out.read_text() == run("reorder", source, "--to", "ja", "--write", suffix).out
+        assert out.read_text() == run("reorder", source, "--to", "ja", "--format", name).out
     run("reorder", source, "--to", "ja", "-o", tmp_path / "out.ja", "-q")
     assert (tmp_path / "out.ja").read_text() == JAPANESE
 
@@ -127,8 +127,11 @@ def test_a_picture(source: Path, tmp_path: Path) -> None:
             "unknown rule set 'jp'; known: FILE.toml, ar, fr, hi, ja, ko, ru, sov, tr, ur, xu2009, zh",
         ),
         (("a", "b", "c", "--to", "ja"), "expected MODEL and IN, or IN alone, found 3 arguments: a b c"),
-        (("IN", "--to", "ja", "--write", "xml"), "unknown form of output 'xml'; known: conllu, jsonl, tokens"),
-        (("IN", "--to", "ja", "--read", "raw"), "unknown kind of input 'raw'; known: conllu, conllx, lines, text"),
+        (("IN", "--to", "ja", "--format", "xml"), "unknown file format 'xml'; known: conllu, orders, tokens"),
+        (
+            ("IN", "--to", "ja", "--read", "raw"),
+            "unknown file format 'raw'; known: conllu, conllx, iob2, json, lines, text",
+        ),
         (("--restore", "IN", "--to", "ja"), "--restore needs only IN and -o; leave --to out"),
         (("--restore", "m", "IN"), "--restore needs only IN and -o; leave MODEL out"),
         ((), "Missing argument"),
@@ -161,7 +164,7 @@ def test_raw_text_is_split_tagged_and_parsed(tmp_path: Path, monkeypatch: pytest
     pipeline = small_pipeline()
     reorderer = Reorderer(load_rules("ja"))
     expected = "".join(
-        " ".join(example.sentence.forms[word] for word in reorderer.order(example.sentence, example.gold)) + "\n"
+        " ".join(example.sentence.forms[word] for word in reorderer.order(example.sentence, example.tree)) + "\n"
         for example in pipeline(TEXT)
     )
     assert expected.count("\n") == 3

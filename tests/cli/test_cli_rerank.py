@@ -41,7 +41,7 @@ def test_the_weight_is_chosen_on_dev_and_both_are_in_the_model(folder: Path, tmp
     assert isinstance(parser, Reranker)
     assert parser.k == 4
     assert next(line for line in lines if line.endswith("best")).split()[1] == f"{parser.weight:g}"
-    assert storage.inspect(tmp_path / "m").info["combined"]["weight"] == parser.weight
+    assert storage.inspect(tmp_path / "m").info["reranker"]["weight"] == parser.weight
     parsed = run("parse", tmp_path / "m", folder / "dev.conllu")
     assert parsed.code == 0
     assert parsed.out != run("parse", parts[0], folder / "dev.conllu").out

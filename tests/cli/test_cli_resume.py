@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commandline import Result, run, stop_after
+from commandline import Result, run, sets, stop_after
 
 from stub_parser import StubParser, stub_model_fixture
-from treetune.cli import training
+from treetune.cli import training_progress
 from treetune.corpus.sentence import UNKNOWN_HEAD, Example, Tree
 from treetune.corpus.treebank import write_trees
 from treetune.errors import LossError
-from treetune.learning.progress import Progress
 from treetune.sample import QUESTIONS, treebank
 
 __all__ = ["stub_model_fixture"]
@@ -39,9 +38,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     heads = [[0 if head == 0 else UNKNOWN_HEAD for head in example.gold.heads[1:]] for example in questions]
     pairs = zip(questions, heads, strict=True)
     write_trees((Example(example.sentence, Tree.of(known)) for example, known in pairs), folder / "questions.conllu")
-    assert run("train", *arguments(folder, folder / "perceptron"), "--log", folder / "whole.jsonl", "-q") == Result(
-        0, "", ""
-    )
+    assert run(
+        "train", *arguments(folder, folder / "perceptron"), "--set", f"run.log={folder / 'whole.jsonl'}", "-q"
+    ) == Result(0, "", "")
     return folder
 
 
@@ -67,12 +66,12 @@ def test_ctrl_c_and_resume(folder: Path, tmp_path: Path, monkeypatch: pytest.Mon
     model, log = tmp_path / "m", tmp_path / "log.jsonl"
     with monkeypatch.context() as patch:
         stop_after(patch, epochs, KeyboardInterrupt())
-        result = run("train", *arguments(folder, model, "--log", log, "-q"))
+        result = run("train", *arguments(folder, model, "--set", f"run.log={log}", "-q"))
     assert (result.code, result.out, result.err) == (
         130,
         "",
-        f"interrupted: {model} was not written; {epochs} of {EPOCHS} epochs are in {model}.checkpoint: "
-        "the same command with --resume goes on from there\n",
+        f"interrupted: {model} was not written; {epochs} of {EPOCHS} epochs are in {model}.checkpoint; "
+        "the same command with --resume continues from there\n",
     )
     assert names(tmp_path) == ["log.jsonl", "m.checkpoint", "m.checkpoint.jsonl"]
     assert len(logged(log)) == epochs
@@ -80,10 +79,9 @@ def test_ctrl_c_and_resume(folder: Path, tmp_path: Path, monkeypatch: pytest.Mon
     result = run("train", *arguments(folder, model, "-q"))
     assert (result.code, result.err) == (
         2,
-        f"error: {model}.checkpoint is of a training that was interrupted; add --resume to go on with it, "
-        "or remove it\n",
+        f"error: {model}.checkpoint is of a training that was interrupted; add --resume to continue it, or remove it\n",
     )
-    result = run("train", *arguments(folder, model, "--resume", "--log", log, "--json"))
+    result = run("train", *arguments(folder, model, "--resume", "--set", f"run.log={log}", "--json"))
     assert result.code == 0
     # Before the objective has started no epoch can be the best.
     assert result.err.startswith("resumed\n" if epochs == 1 else "resumed; best so far: epoch ")
@@ -109,7 +107,7 @@ def test_a_process_that_is_killed(folder: Path, tmp_path: Path, sign: signal.Sig
         assert process.returncode == -signal.SIGKILL
     else:
         assert process.returncode == 130
-        assert errors.endswith("the same command with --resume goes on from there\n")
+        assert errors.endswith("the same command with --resume continues from there\n")
     assert not model.exists()
     assert run("train", *arguments(folder, model, "--resume", "-q")) == Result(0, "", "")
     assert model.read_bytes() == (folder / "perceptron").read_bytes()
@@ -123,8 +121,8 @@ def test_killed_when_all_was_done_but_the_model(folder: Path, tmp_path: Path, mo
         result = run("train", *arguments(folder, model, "-q"))
     assert (result.code, result.err) == (
         130,
-        f"interrupted: {model} was not written; {EPOCHS} of {EPOCHS} epochs are in {model}.checkpoint: "
-        "the same command with --resume goes on from there\n",
+        f"interrupted: {model} was not written; {EPOCHS} of {EPOCHS} epochs are in {model}.checkpoint; "
+        "the same command with --resume continues from there\n",
     )
     assert "m.checkpoint" in names(tmp_path)
     assert run("train", *arguments(folder, model, "--resume", "-q")) == Result(0, "", "")
@@ -161,7 +159,7 @@ def test_records_that_were_lost_do_not_change_the_model(
         run("train", *arguments(folder, model, "-q"))
     # Killed between the checkpoint and its record, in the middle of a line.
     kept.write_bytes(kept.read_bytes()[:-20])
-    result = run("train", *arguments(folder, model, "--resume", "--json", "--log", tmp_path / "l", "-q"))
+    result = run("train", *arguments(folder, model, "--resume", "--json", "--set", f"run.log={tmp_path / 'l'}", "-q"))
     assert result.code == 0
     assert [record["epoch"] for record in json.loads(result.out)["epochs"]] == [1, 2, *range(4, EPOCHS + 1)]
     assert len(logged(tmp_path / "l")) == EPOCHS - 1
@@ -175,7 +173,7 @@ def test_a_loss_that_fails_leaves_a_checkpoint(folder: Path, tmp_path: Path, mon
         result = run("train", *arguments(folder, model, "-q"))
     assert (result.code, result.err) == (
         1,
-        f"2 of {EPOCHS} epochs are in {model}.checkpoint: the same command with --resume goes on from there\n"
+        f"2 of {EPOCHS} epochs are in {model}.checkpoint; the same command with --resume continues from there\n"
         "error: the loss is tired\n",
     )
 
@@ -221,44 +219,37 @@ def test_a_checkpoint_elsewhere_or_none(folder: Path, tmp_path: Path, monkeypatc
     elsewhere.mkdir()
     seen: list[str] = []
 
-    def run_job(self: training.Job) -> Progress:
-        result = original(self)
+    def follow(*args: Any, **options: Any) -> None:
+        original(*args, **options)
         seen.extend([*names(tmp_path), *names(elsewhere)])
-        return result
 
-    original = training.Job.run
-    monkeypatch.setattr(training.Job, "run", run_job)
+    original = training_progress.follow
+    monkeypatch.setattr("treetune.cli.train.follow", follow)
     options = ("--epochs", 2, "-q")
-    run("train", *arguments(folder, tmp_path / "m", "--checkpoint", elsewhere / "c", *options))
+    run("train", *arguments(folder, tmp_path / "m", "--set", f"run.checkpoint={elsewhere / 'c'}", *options))
     assert seen == ["other", "c", "c.jsonl"]
     assert (names(tmp_path), names(elsewhere)) == (["m", "other"], [])
     seen.clear()
-    run("train", *arguments(folder, tmp_path / "m", "--no-checkpoint", *options))
+    run("train", *arguments(folder, tmp_path / "m", "--set", "run.checkpoint=false", *options))
     assert seen == ["m", "other"]
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--no-checkpoint", "--resume"), "--no-checkpoint contradicts --resume; leave one of them"),
-        (("--no-checkpoint", "--checkpoint", "c"), "--no-checkpoint contradicts --checkpoint; leave one of them"),
+        ((*sets("run.checkpoint=false"), "--resume"), "run.checkpoint = false contradicts --resume; leave one of them"),
+        (sets("run.log={tmp}/m"), "--model and run.log name the same file, {tmp}/m; give another name"),
         (
-            ("--base", "stub", "--resume"),
-            "a training with a base parser that is trained here has no checkpoints; leave --resume out",
+            sets("run.plot={tmp}/l.svg", "run.log={tmp}/l.svg"),
+            "run.log and run.plot name the same file, {tmp}/l.svg; give",
         ),
-        (
-            ("--base", "stub", "--checkpoint", "c"),
-            "a training with a base parser that is trained here has no checkpoints; leave --checkpoint out",
-        ),
-        (("--log", "{tmp}/m"), "--model and --log name the same file, {tmp}/m; give another name"),
-        (("--plot", "{tmp}/l.svg", "--log", "{tmp}/l.svg"), "--log and --plot name the same file, {tmp}/l.svg; give"),
-        (("--checkpoint", "{tmp}"), "cannot write the checkpoint {tmp}: it is a directory; give the name of a file"),
-        (("--log", "-"), "the log is not written to stdout (-); give the name of a file"),
-        (("--log", "{tmp}"), "cannot write the log {tmp}: it is a directory; give the name of a file"),
-        (("--log", "{tmp}/no/l"), "cannot write the log {tmp}/no/l: there is no folder {tmp}/no; create it first"),
-        (("--plot", "{tmp}/no/p.svg"), "cannot write the plot {tmp}/no/p.svg: there is no folder {tmp}/no; create"),
-        (("--log", "{tmp}/old"), "the log {tmp}/old exists already; remove it, or give another name"),
-        (("--log", "{tmp}/old", "--resume"), "the log {tmp}/old exists already; remove it, or give another name"),
+        (sets("run.checkpoint={tmp}"), "cannot write the checkpoint {tmp}: it is a directory; give the name of a file"),
+        (sets("run.log=-"), "the log is not written to stdout (-); give the name of a file"),
+        (sets("run.log={tmp}"), "cannot write the log {tmp}: it is a directory; give the name of a file"),
+        (sets("run.log={tmp}/no/l"), "cannot write the log {tmp}/no/l: there is no folder {tmp}/no; create it first"),
+        (sets("run.plot={tmp}/no/p.svg"), "cannot write the plot {tmp}/no/p.svg: there is no folder {tmp}/no; create"),
+        (sets("run.log={tmp}/old"), "the log {tmp}/old exists already; remove it, or give another name"),
+        ((*sets("run.log={tmp}/old"), "--resume"), "the log {tmp}/old exists already; remove it, or give another name"),
     ],
 )
 def test_files_are_checked_before_any_data_is_read(
@@ -275,7 +266,7 @@ def test_files_are_checked_before_any_data_is_read(
 def test_a_folder_that_is_not_writable(tmp_path: Path, stub_model: StubParser) -> None:
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o500)
-    result = run("train", "x", "--parser", "stub", "--model", tmp_path / "m", "--log", closed / "l")
+    result = run("train", "x", "--parser", "stub", "--model", tmp_path / "m", "--set", f"run.log={closed / 'l'}")
     assert (result.code, result.err) == (
         2,
         f"error: cannot write the log {closed / 'l'}: the folder {closed} is not writable\n",
@@ -291,7 +282,65 @@ def test_a_log_of_something_else_is_left_alone(
         stop_after(patch, 1, KeyboardInterrupt())
         run("train", *arguments(folder, model, "-q"))
     log.write_text(content)
-    result = run("train", *arguments(folder, model, "--resume", "--log", log, "-q"))
+    result = run("train", *arguments(folder, model, "--resume", "--set", f"run.log={log}", "-q"))
     assert (result.code, result.err) == (2, f"error: {log} is not a log of treetune; remove it, or give another name\n")
     assert log.read_text() == content
     assert "m.checkpoint" in names(tmp_path)
+
+
+Pipeline = tuple[list[object], bytes, list[dict[str, Any]]]
+
+
+@pytest.fixture(scope="module")
+def pipeline(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
+    """The arguments of a training of a pipeline, its model, and its log."""
+    small = sets("pipeline.jackknife=2", "pipeline.tagger_epochs=2", "pipeline.tokenizer_epochs=4")
+    data = (folder / "train.conllu", "--dev", folder / "dev.conllu")
+    command = [*data, "--task", "pipeline", "--beam", 2, "--epochs", 3, "-q", *small]
+    place = tmp_path_factory.mktemp("pipeline")
+    log = sets(f"run.log={place / 'log.jsonl'}")
+    assert run("train", *command, "--model", place / "m", *log) == Result(0, "", "")
+    return command, (place / "m").read_bytes(), logged(place / "log.jsonl")
+
+
+@pytest.mark.parametrize(("stage", "done"), [("jackknife", 1), ("parser", 2)])
+def test_a_pipeline_is_resumed(
+    pipeline: Pipeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: str, done: int
+) -> None:
+    command, whole, records = pipeline
+    model, log = tmp_path / "m", tmp_path / "log.jsonl"
+    options = ("--model", model, *sets(f"run.log={log}"))
+    with monkeypatch.context() as patch:
+        stop_after(patch, done, KeyboardInterrupt(), stage=stage)
+        assert run("train", *command, *options).err == (
+            f"interrupted: {model} was not written; what was trained so far is in {model}.checkpoint; "
+            "the same command with --resume continues from there\n"
+        )
+    assert run("train", *command, *options, "--resume") == Result(0, "", "")
+    assert model.read_bytes() == whole
+    assert logged(log) == records
+    assert names(tmp_path) == ["log.jsonl", "m"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no signals")
+def test_a_pipeline_that_is_killed(pipeline: Pipeline, tmp_path: Path) -> None:
+    command, whole, _ = pipeline
+    model = tmp_path / "m"
+    with subprocess.Popen([*PYTHON, "train", *map(str, command), "--model", str(model)]) as process:
+        while not list(tmp_path.glob("m.checkpoint/*")):
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.kill()
+    assert not model.exists()
+    assert run("train", *command, "--model", model, "--resume") == Result(0, "", "")
+    assert model.read_bytes() == whole
+
+
+def test_a_tokenizer_is_resumed(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = ("train", folder / "train.conllu", "--task", "tokenizer", "--epochs", 4, "-q", "--model")
+    assert run(*command, tmp_path / "whole") == Result(0, "", "")
+    with monkeypatch.context() as patch:
+        stop_after(patch, 2, KeyboardInterrupt(), stage="tokenizer")
+        assert "2 of 4 epochs are in " in run(*command, tmp_path / "m").err
+    assert run(*command, tmp_path / "m", "--resume") == Result(0, "", "")
+    assert (tmp_path / "m").read_bytes() == (tmp_path / "whole").read_bytes()

@@ -1,4 +1,4 @@
-"""Guides by file and by the name of a parser, and ``treetune jackknife``, with parsers that learn nothing."""
+"""Stacking by files of base trees and by the name of a parser, and ``treetune jackknife``, with a stub."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from cli_samples import PLAIN, column
-from commandline import Result, run
+from commandline import Result, run, sets, stop_after
 
 from stub_parser import StubParser, stub_model_fixture
 from treetune import storage
@@ -29,12 +29,12 @@ BASE = (
     .replace("\t4\tadvmod", "\t1\tadvmod")
     .replace("bark\tVERB\tVB\t_\t0\troot", "bark\tVERB\tVB\t_\t1\tdep")
 )
-GUIDE_HEADS = [(-1, 0, 1, 1, 1), (-1, 0, 1), (-1, 0)]
+BASE_HEADS = [(-1, 0, 1, 1, 1), (-1, 0, 1), (-1, 0)]
 
 
 @pytest.fixture
 def folder(tmp_path: Path, stub_model: StubParser) -> Path:
-    for name, text in (("train", PLAIN), ("dev", PLAIN), ("base_tree", BASE), ("dev-base", BASE)):
+    for name, text in (("train", PLAIN), ("dev", PLAIN), ("base", BASE), ("dev-base", BASE)):
         (tmp_path / f"{name}.conllu").write_text(text)
     return tmp_path
 
@@ -48,7 +48,7 @@ def heads_of_base_trees(sentences: Sequence[Sentence]) -> list[tuple[int, ...] |
     return [None if sentence.base_tree is None else sentence.base_tree.heads for sentence in sentences]
 
 
-def test_a_base_tree_file_reaches_the_trainer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_base_trees_reaches_the_trainer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[list[tuple[int, ...] | None], ...]] = []
 
     def spy(model: Any, treebank: list[Example], *, dev: list[Example], **options: Any) -> Iterator[Progress]:
@@ -58,27 +58,32 @@ def test_a_base_tree_file_reaches_the_trainer(folder: Path, monkeypatch: pytest.
     original = trainer.train
     monkeypatch.setattr(trainer, "train", spy)
     base, dev_base = folder / "base.conllu", folder / "dev-base.conllu"
-    assert train(folder, "--base", base).code == 0
-    assert train(folder, "--base", base, "--dev", folder / "dev.conllu", "--dev-base", dev_base).code == 0
+    assert train(folder, "--set", f"train.base={base}").code == 0
+    assert (
+        train(
+            folder, "--set", f"train.base={base}", "--dev", folder / "dev.conllu", "--set", f"train.dev_base={dev_base}"
+        ).code
+        == 0
+    )
     assert train(folder).code == 0
-    assert seen == [(GUIDE_HEADS, []), (GUIDE_HEADS, GUIDE_HEADS), ([None] * 3, [])]
+    assert seen == [(BASE_HEADS, []), (BASE_HEADS, BASE_HEADS), ([None] * 3, [])]
 
 
-def test_the_model_notes_the_files_of_its_base_tree(folder: Path) -> None:
+def test_the_model_notes_the_files_of_its_base_trees(folder: Path) -> None:
     base, dev_base = folder / "base.conllu", folder / "dev-base.conllu"
     dev_base.write_text(BASE + "\n")
-    train(folder, "--base", base, "--dev", folder / "dev.conllu", "--dev-base", dev_base)
+    train(folder, "--set", f"train.base={base}", "--dev", folder / "dev.conllu", "--set", f"train.dev_base={dev_base}")
     training = storage.inspect(folder / "m").info["training"]
-    for key, path in (("base_tree", base), ("dev_base", dev_base)):
+    for key, path in (("base", base), ("dev_base", dev_base)):
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         assert training[key] == {"name": path.name, "sha256": digest, "sentences": 3, "words": 7}
     train(folder)
-    assert not {"base_tree", "dev_base"} & set(storage.inspect(folder / "m").info["training"])
+    assert not {"base", "dev_base"} & set(storage.inspect(folder / "m").info["training"])
 
 
-def test_a_base_tree_of_other_sentences_is_refused(folder: Path) -> None:
+def test_base_trees_of_other_sentences_is_refused(folder: Path) -> None:
     (folder / "base.conllu").write_text(BASE.replace("Run\trun", "Ran\trun"))
-    result = train(folder, "--base", folder / "base.conllu")
+    result = train(folder, "--set", f"train.base={folder / 'base.conllu'}")
     assert result.code == 1
     assert result.err == (
         f"error: {folder / 'base.conllu'}: sentence 2 (sent_id s2): expected 'Run' as word 1, found 'Ran'; "
@@ -90,35 +95,36 @@ def test_a_base_tree_of_other_sentences_is_refused(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--dev-base", "g"), "--dev-base belongs to a --base file; give both or none"),
         (
-            ("--folds", 3),
-            "--folds is for a base parser that is trained here; name its parser, as in --base transition",
+            sets("train.dev_base=g"),
+            "train.dev_base belongs to a file of base trees as train.base; leave it out",
+        ),
+        (sets("train.folds=3"), "train.folds is for a base parser that is trained; name one as train.base"),
+        (
+            sets("train.base={folder}/base.conllu", "train.folds=3"),
+            "train.folds is for a base parser that is trained; name one as train.base",
         ),
         (
-            ("--base", "{folder}/base.conllu", "--folds", 3),
-            "--folds is for a base parser that is trained here; name its parser, as in --base transition",
+            sets("train.base=stub", "train.dev_base={folder}/dev-base.conllu"),
+            "train.dev_base belongs to a file of base trees as train.base; leave it out",
         ),
         (
-            ("--base", "stub", "--dev-base", "{folder}/dev-base.conllu"),
-            "--dev-base belongs to a --base file; the stub parser parses DEV itself",
+            (*sets("train.base={folder}/base.conllu"), "--dev", "{folder}/dev.conllu"),
+            "train.base is a file; then --dev and train.dev_base go together",
         ),
         (
-            ("--base", "{folder}/base.conllu", "--dev", "{folder}/dev.conllu"),
-            "with a --base file, --dev and --dev-base go together; give both or none",
+            sets("train.base={folder}/base.conllu", "train.dev_base={folder}/dev-base.conllu"),
+            "train.base is a file; then --dev and train.dev_base go together",
         ),
         (
-            ("--base", "{folder}/base.conllu", "--dev-base", "{folder}/dev-base.conllu"),
-            "with a --base file, --dev and --dev-base go together; give both or none",
+            sets("train.base={folder}/base.conllu", "train.lenient=true"),
+            "train.lenient skips sentences, and the base trees of train.base would no longer fit; leave one of "
+            "them out",
         ),
         (
-            ("--base", "{folder}/base.conllu", "--lenient"),
-            "--lenient skips sentences, and the trees of --base would no longer fit; leave one of them",
-        ),
-        (
-            ("--base", "transitoin"),
-            "expected a file or the name of a parser as --base, found 'transitoin'; "
-            "parsers: transition, backward, graph, graph2, stub",
+            sets("train.base=transitoin"),
+            "train.base: expected a file or the name of a parser (transition, backward, graph, graph2, stub), "
+            "found 'transitoin'",
         ),
     ],
 )
@@ -135,21 +141,28 @@ def test_training_reads_files_only(folder: Path) -> None:
         result = run("train", *paths, "--model", folder / "m", "--parser", "stub", stdin=PLAIN)
         assert (result.code, result.err) == (
             2,
-            "error: expected files to train on, whose hashes the model notes, found - (stdin)\n",
+            "error: expected files to train on, whose hashes are stored in the model, found - (stdin)\n",
         )
 
 
-def test_a_base_tree_that_is_trained_here_is_part_of_the_model(folder: Path) -> None:
-    result = train(folder, "--base", "stub", "--folds", 3, "--dev", folder / "dev.conllu", "--learner", "mira")
+def test_a_base_parser_that_is_trained_is_part_of_the_model(folder: Path) -> None:
+    result = train(
+        folder,
+        *sets("train.base=stub", "train.folds=3"),
+        "--dev",
+        folder / "dev.conllu",
+        "--set",
+        "learner.learner=mira",
+    )
     assert (result.code, result.out) == (0, "")
     lines = [line.split("  ")[0] for line in result.err.split("\n")]
     assert lines == [
-        "the base parser, a stub parser, on parts of TRAIN:",
+        "base parser (stub), jackknifed:",
         *(f"fold {fold}/3" for fold in (1, 2, 3)),
         "jackknifed",
-        "the base parser, a stub parser, on all of TRAIN:",
+        "base parser (stub), on the whole treebank:",
         *("epoch 1/2", "epoch 2/2"),
-        "the stacked stub parser:",
+        "stacked parser (stub):",
         *("epoch 1/2", "epoch 2/2"),
         f"wrote {folder / 'm'}, 0.0 MB",
         "",
@@ -169,9 +182,20 @@ def test_a_base_tree_that_is_trained_here_is_part_of_the_model(folder: Path) -> 
 
 
 def test_options_are_the_main_parsers_and_inputs_both_parsers(folder: Path) -> None:
-    options = ("--base", "stub", "--folds", 2, "--beam", 3, "--inputs", "upos", "--json", "-q")
+    options = (
+        *sets("train.base=stub", "train.folds=2"),
+        "--beam",
+        3,
+        "--set",
+        "model.inputs=['upos']",
+        "--json",
+        "-q",
+    )
     content = json.loads(train(folder, *options).out)
-    assert [epoch["epoch"] for epoch in content["epochs"]] == [1, 2]
+    assert [(epoch["stage"], epoch["epoch"]) for epoch in content["epochs"]] == [
+        *(("base", 1), ("base", 2)),
+        *(("main", 1), ("main", 2)),
+    ]
     loaded = storage.load(folder / "m")
     assert isinstance(loaded, StackedParser)
     assert isinstance(loaded.main, StubParser)
@@ -181,25 +205,35 @@ def test_options_are_the_main_parsers_and_inputs_both_parsers(folder: Path) -> N
 
 
 def test_an_option_the_main_learner_has_no_use_for(folder: Path) -> None:
-    result = train(folder, "--base", "stub", "--folds", 2, "--k", 3, "-q")
-    assert (result.code, result.err) == (2, "error: --k is an option of mira; the learner is perceptron\n")
+    result = train(folder, *sets("train.base=stub", "train.folds=2", "learner.k=3"), "-q")
+    assert (result.code, result.err) == (2, "error: learner.k is an option of mira; the learner is perceptron\n")
 
 
 def test_too_many_folds(folder: Path) -> None:
-    result = train(folder, "--base", "stub")
+    result = train(folder, "--set", "train.base=stub")
     assert (result.code, result.err) == (2, "error: folds must be at most the number of sentences, 3, found 10\n")
 
 
-def test_ctrl_c_while_the_base_tree_learns(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(*args: Any, **options: Any) -> None:
-        raise KeyboardInterrupt
+def test_a_stacked_training_is_resumed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = (*sets("train.base=stub", "train.folds=2"), "--dev", folder / "dev.conllu", "-q")
+    assert train(folder, *options).code == 0
+    whole = (folder / "m").read_bytes()
+    (folder / "m").unlink()
+    for stage in ("jackknife", "base", "main"):
+        with monkeypatch.context() as patch:
+            stop_after(patch, 1, KeyboardInterrupt(), stage=stage)
+            result = train(folder, *options, *(() if stage == "jackknife" else ("--resume",)))
+        assert (result.code, result.err) == (
+            130,
+            f"interrupted: {folder / 'm'} was not written; what was trained so far is in {folder / 'm.checkpoint'}; "
+            "the same command with --resume continues from there\n",
+        )
+    assert train(folder, *options, "--resume") == Result(0, "", "")
+    assert (folder / "m").read_bytes() == whole
+    assert not (folder / "m.checkpoint").exists()
 
-    monkeypatch.setattr(StubParser, "predict_batch", interrupt)
-    result = train(folder, "--base", "stub", "--folds", 2, "-q")
-    assert (result.code, result.err) == (130, f"interrupted: {folder / 'm'} was not written\n")
 
-
-def test_parse_hands_the_base_tree_to_the_parser(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parse_hands_base_trees_to_the_parser(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     train(folder)
     seen: list[list[tuple[int, ...] | None]] = []
     original = StubParser.predict_batch
@@ -215,7 +249,7 @@ def test_parse_hands_the_base_tree_to_the_parser(folder: Path, monkeypatch: pyte
     assert with_base_tree.out == run(*parse).out
     stdin = run("parse", folder / "m", "-", "--base", folder / "base.conllu", stdin=PLAIN)
     assert stdin.out == run(*parse, "--base", "-", stdin=BASE).out
-    assert seen == [GUIDE_HEADS, [None] * 3, GUIDE_HEADS, GUIDE_HEADS]
+    assert seen == [BASE_HEADS, [None] * 3, BASE_HEADS, BASE_HEADS]
 
 
 @pytest.mark.parametrize(
@@ -233,7 +267,7 @@ def test_parse_hands_the_base_tree_to_the_parser(folder: Path, monkeypatch: pyte
         ),
     ],
 )
-def test_parse_refuses_a_base_tree_of_other_sentences(folder: Path, text: str, problem: str) -> None:
+def test_parse_refuses_base_trees_of_other_sentences(folder: Path, text: str, problem: str) -> None:
     train(folder)
     base, out = folder / "base.conllu", folder / "out.conllu"
     base.write_text(text)
@@ -268,7 +302,7 @@ def test_jackknife_writes_the_sentences_with_other_trees(folder: Path) -> None:
         "jackknifed",
         "",
     ]
-    assert "  parsed 2 of 3 sentences  " in result.err
+    assert "  predicted 2 of 3 sentences  " in result.err
     text = out.read_text()
     assert column(text, 6) == [["0", "1", "2", "3"], ["0", "1"], ["0"]]
     for kept in (0, 1, 2, 3, 4, 5, 9):
@@ -278,9 +312,9 @@ def test_jackknife_writes_the_sentences_with_other_trees(folder: Path) -> None:
     assert jackknife(folder, "-q") == Result(0, text, "")
 
 
-def test_what_jackknife_writes_is_a_base_tree(folder: Path) -> None:
+def test_what_jackknife_writes_are_base_trees(folder: Path) -> None:
     jackknife(folder, "-o", folder / "out.conllu")
-    assert train(folder, "--base", folder / "out.conllu").code == 0
+    assert train(folder, "--set", f"train.base={folder / 'out.conllu'}").code == 0
 
 
 def test_jackknife_writes_the_format_of_the_name(folder: Path) -> None:
@@ -297,10 +331,10 @@ def test_jackknife_takes_stdin_and_seeds(folder: Path) -> None:
     ("options", "message"),
     [
         (
-            ("--parser", "transition", "--decoder", "projective"),
-            "--decoder is an option of graph parsers; the parser is",
+            ("--parser", "transition", *sets("model.decoder=projective")),
+            "model.decoder is an option of graph parsers; the parser is",
         ),
-        (("--learner", "mirra"), "unknown learner 'mirra'"),
+        (("--set", "learner.learner=mirra"), "unknown learner 'mirra'"),
         (("--folds", 1), "Invalid value for '--folds'"),
     ],
 )
@@ -315,9 +349,9 @@ def test_jackknife_checks_options_before_any_data_is_read(
 
 def test_jackknife_refuses_what_the_learner_has_no_use_for(folder: Path) -> None:
     out = folder / "out.conllu"
-    result = jackknife(folder, "--clip", 1, "-o", out)
+    result = jackknife(folder, "--set", "learner.clip=1", "-o", out)
     assert result.code == 2
-    assert result.err == "error: --clip is an option of mira and factored-mira; the learner is perceptron\n"
+    assert result.err == "error: learner.clip is an option of mira and factored-mira; the learner is perceptron\n"
     assert not out.exists()
 
 
@@ -343,7 +377,18 @@ def test_jackknife_lenient_and_terminal(folder: Path, monkeypatch: pytest.Monkey
     assert jackknife(folder).code == 1
     out = folder / "out.conllu"
     result = run(
-        *("jackknife", folder / "train.conllu", "--parser", "stub", "--folds", 2, "--lenient", "-o", out),
+        *(
+            "jackknife",
+            folder / "train.conllu",
+            "--parser",
+            "stub",
+            "--folds",
+            2,
+            "--set",
+            "train.lenient=true",
+            "-o",
+            out,
+        ),
         terminal=True,
     )
     assert result.code == 0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from cli_samples import column
-from commandline import run
+from commandline import run, sets
 
 import treetune
 from stub_parser import StubParser, stub_model_fixture
@@ -39,11 +39,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write_conllu(generate(count, seed=seed), place / f"{name}.conllu")
     write_iob(entities(40), place / "train.iob2")
     write_iob(entities(10, start=40), place / "dev.iob2")
-    tagger = ("--task", "tag", "--column", "upos,xpos", "--epochs", 3, "--model", place / "tags.treetune")
+    tagger = ("--task", "tag", *sets("model.columns=upos,xpos"), "--epochs", 3, "--model", place / "tags.treetune")
     done = run("train", place / "train.conllu", "--dev", place / "dev.conllu", *tagger)
     assert (done.code, done.out) == (0, "")
     assert "UPOS" in done.err
-    ner = ("--task", "ner", "--epochs", 4, "--tagger", place / "tags.treetune", "--model", place / "ner.treetune")
+    tags = sets(f"train.tagger={place / 'tags.treetune'}")
+    ner = ("--task", "ner", "--epochs", 4, *tags, "--model", place / "ner.treetune")
     done = run("train", place / "train.iob2", "--dev", place / "dev.iob2", *ner)
     assert done.code == 0, done.err
     assert "F1 100.00" in done.err
@@ -52,20 +53,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_what_a_tagger_notes(folder: Path) -> None:
     noted = inspect(folder / "tags.treetune").info
-    assert noted["experiment"]["model"]["task"] == "tag"
-    assert noted["experiment"]["model"]["columns"] == ["upos", "xpos"]
-    assert "spans" not in noted["experiment"]["model"]
+    assert noted["config"]["model"]["task"] == "tag"
+    assert noted["config"]["model"]["columns"] == ["upos", "xpos"]
+    assert "spans" not in noted["config"]["model"]
     assert "projectivize" not in noted["training"]
-    assert noted["experiment"]["train"]["choose_by"] == "accuracy"
+    assert noted["config"]["train"]["choose_by"] == "accuracy"
     assert noted["scores"]["dev"]["UPOS"] > 0.8
     ner = inspect(folder / "ner.treetune").info
-    assert ner["experiment"]["train"]["tagger"] == "tags.treetune"
+    assert ner["config"]["train"]["tagger"] == "tags.treetune"
     assert ner["training"]["tagger"]["name"] == "tags.treetune"
-    assert ner["experiment"]["train"]["choose_by"] == "F1"
+    assert ner["config"]["train"]["choose_by"] == "F1"
 
 
-def test_the_noted_experiment_trains_the_same_again(folder: Path, tmp_path: Path) -> None:
-    text = run("info", folder / "tags.treetune", "--experiment").out
+def test_the_stored_configuration_trains_the_same_again(folder: Path, tmp_path: Path) -> None:
+    text = run("info", folder / "tags.treetune", "--config").out
     (folder / "again.toml").write_text(text)
     assert run("train", folder / "again.toml", "--model", tmp_path / "again.treetune", "-q").code == 0
     assert (tmp_path / "again.treetune").read_bytes() == (folder / "tags.treetune").read_bytes()
@@ -178,11 +179,11 @@ def test_lists_and_confidence(folder: Path) -> None:
         ),
         (
             ("ner.treetune", "dev.iob2", "--k-best", "2"),
-            "--k-best needs comments or MISC, which only CoNLL-U has; write CoNLL-U instead",
+            "--k-best needs comments or MISC, and IOB has none; write CoNLL-U instead",
         ),
         (
             ("ner.treetune", "dev.iob2", "--confidence"),
-            "--confidence needs comments or MISC, which only CoNLL-U has; write CoNLL-U instead",
+            "--confidence needs comments or MISC, and IOB has none; write CoNLL-U instead",
         ),
         (
             ("tags.treetune", "dev.conllu", "--tagger", "tags.treetune"),
@@ -190,7 +191,7 @@ def test_lists_and_confidence(folder: Path) -> None:
         ),
         (
             ("tags.treetune", "dev.conllu", "--format", "iob"),
-            "unknown file format 'iob'; known: conllu, conllx, iob2 (did you mean 'iob2'?)",
+            "unknown file format 'iob'; known: conllu, conllx, iob2, json, tokens, tree (did you mean 'iob2'?)",
         ),
     ],
 )
@@ -208,30 +209,33 @@ def test_what_cannot_be_written_is_refused(
         (("--task", "tagging"), "unknown task 'tagging'; known: ner, parser, pipeline, tag, tokenizer"),
         (("--task", "tag", "--parser", "graph"), "the task tag is for a tagger and has no parser; leave one of them"),
         (("--task", "tag", "--beam", "4"), "--beam is an option of transition parsers; the task is tag"),
-        (("--task", "tag", "--column", "upos,upos"), "columns: 'upos' is named twice"),
-        (("--task", "tag", "--base", "transition"), "--base is for parsers; a tagger looks at no trees"),
+        (("--task", "tag", *sets("model.columns=upos,upos")), "columns: 'upos' is named twice"),
+        (("--task", "tag", *sets("train.base=transition")), "train.base is for parsers; the task is tag"),
         (
-            ("--task", "tag", "--choose-by", "LAS", "--dev", "dev.conllu"),
-            "--choose-by: expected one of UPOS, accuracy, known, unknown, sentences, found 'LAS'",
+            ("--task", "tag", *sets("train.choose_by=LAS"), "--dev", "dev.conllu"),
+            "train.choose_by: expected one of UPOS, accuracy, known, unknown, sentences, found 'LAS'",
         ),
         (
-            ("--task", "tag", "--tagger", "tags.treetune"),
-            "--tagger: the tagger gives upos, xpos, which is to be learned here",
+            ("--task", "tag", *sets("train.tagger=tags.treetune")),
+            "train.tagger: the tagger predicts upos, xpos, which is to be learned",
         ),
         (
-            ("--tagger", "ner.treetune"),
-            "--tagger: the tagger gives ner, at which the parser does not look; leave it out",
+            ("--set", "train.tagger=ner.treetune"),
+            "train.tagger: the tagger predicts ner, which the model does not use; leave it out",
         ),
         (
-            ("--tagger", "tags.treetune", "--inputs", "feats"),
-            "--tagger: the tagger gives upos, xpos, at which the parser does not look; leave it out",
+            sets("train.tagger=tags.treetune", "model.inputs=feats"),
+            "train.tagger: the tagger predicts upos, xpos, which the model does not use; leave it out",
         ),
         (
-            ("--task", "tag", "--column", "feats", "--tagger", "tags.treetune"),
-            "--tagger: the tagger gives upos, xpos, at which the model does not look; leave it out",
+            ("--task", "tag", *sets("model.columns=feats", "train.tagger=tags.treetune")),
+            "train.tagger: the tagger predicts upos, xpos, which the model does not use; leave it out",
         ),
-        (("--column", "upos"), "unknown key 'columns'"),
-        (("--clusters", "none.txt"), "no template of the feature set 'default' looks at the word clusters of none.txt"),
+        (sets("model.columns=upos"), "model.columns is an option of taggers; the parser is transition"),
+        (
+            ("--set", "model.clusters=none.txt"),
+            "no template of the feature set 'default' looks at the word clusters of none.txt",
+        ),
         (("--features", "clusters"), "the feature set 'clusters' looks at word clusters; name their file"),
     ],
 )
@@ -254,7 +258,7 @@ def test_data_that_do_not_fit_are_refused(folder: Path, monkeypatch: pytest.Monk
         "error: train.conllu: sentence 1: expected a value in ner for every word, found words without one\n"
     )
     done = run("train", "train.iob2", "--model", "m.treetune")
-    assert done.err == ("error: train.iob2: expected a treebank, found an IOB file by its suffix, which has no trees\n")
+    assert done.err == ("error: train.iob2: expected trees, and IOB has none; give a treebank\n")
     done = run("evaluate", "train.iob2", "train.iob2", "--by-length")
     assert done.err == "error: --by-length is not for entities; leave it out\n"
     done = run("evaluate", "dev.conllu", "dev.conllu", "--entities")
@@ -274,7 +278,7 @@ def test_extrinsic_losses_by_options_and_by_a_file(folder: Path, monkeypatch: py
     Path("f1.toml").write_text(f'[model]\ntask = "tag"\n\n[train]\ntreebank = "train.conllu"\nepochs = 1\n\n{table}')
     done = run("train", "f1.toml", "--model", "b.treetune", "-q")
     assert done.code == 0, done.err
-    noted = inspect("b.treetune").info["experiment"]["objective"][0]["loss"]
+    noted = inspect("b.treetune").info["config"]["objective"][0]["loss"]
     assert noted == {"name": "entity-f1", "columns": ["upos"], "model": "ner.treetune"}
 
 
@@ -306,15 +310,15 @@ def test_clusters_and_what_uses_them(folder: Path, monkeypatch: pytest.MonkeyPat
     assert few.err == ""
     assert {line.split("\t")[1] for line in few.out.splitlines()} == {"the", "dog", "cat", "runs"}
     assert run("clusters", "-", "-", "-o", "x").err == "error: only one TEXT can be read from stdin\n"
-    tagger = ("--task", "tag", "--clusters", "clusters.txt")
-    parser = ("--features", "clusters-only", "--inputs", "", "--clusters", "clusters.txt", "--beam", 1)
+    tagger = ("--task", "tag", *sets("model.clusters=clusters.txt"))
+    parser = ("--features", "clusters-only", *sets("model.inputs=", "model.clusters=clusters.txt"), "--beam", 1)
     for number, options in enumerate((tagger, parser)):
         out = f"c{number}.treetune"
         done = run("train", "train.conllu", "--epochs", 1, "--model", out, "-q", *options)
         assert done.code == 0, done.err
         noted = inspect(out)
         assert noted.info["training"]["clusters"]["name"] == "clusters.txt"
-        assert noted.info["experiment"]["model"]["clusters"] == "clusters.txt"
+        assert noted.info["config"]["model"]["clusters"] == "clusters.txt"
         assert noted.config["encoder"]["clusters"]
     moved = Path("clusters.txt").rename("moved.txt")
     assert run("parse", "c1.treetune", "dev.conllu", "-o", "parsed.conllu", "-q").code == 0

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from cli_samples import PLAIN, column
-from commandline import run, stop_after
+from commandline import run, sets, stop_after
 
 import treetune
 from pipeline_samples import TEXT, small_pipeline
@@ -44,7 +44,7 @@ def _embedded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def expected(**options: bool) -> str:
     examples = small_pipeline().parse_text(TEXT, **options)
-    return "".join(format_conllu(example.sentence, example.gold) for example in examples)
+    return "".join(format_conllu(example.sentence, example.tree) for example in examples)
 
 
 def test_text_by_every_way_gives_the_same_trees(model: Path, text: Path, tmp_path: Path) -> None:
@@ -94,17 +94,17 @@ def test_ranges_are_noted_on_request(model: Path, text: Path) -> None:
 
 def test_json_has_a_sentence_a_line(model: Path, text: Path) -> None:
     lines = [json.loads(line) for line in run("parse", model, text, "--format", "json").out.splitlines()]
-    assert [line["meta"]["sent_id"] for line in lines] == ["1", "2", "3"]
+    assert [line["sent_id"] for line in lines] == ["1", "2", "3"]
     first = lines[0]["words"][1]
     example = small_pipeline()(TEXT)[0]
-    assert {key: first[key] for key in ("id", "form", "upos", "head", "label", "start", "end")} == {
+    assert {key: first[key] for key in ("id", "text", "upos", "head", "deprel", "start_char", "end_char")} == {
         "id": 2,
-        "form": "dog",
+        "text": "dog",
         "upos": example.sentence.upos[2],
-        "head": example.gold.heads[2],
-        "label": example.gold.labels[2],
-        "start": 4,
-        "end": 7,
+        "head": example.tree.heads[2],
+        "deprel": example.tree.labels[2],
+        "start_char": 4,
+        "end_char": 7,
     }
     assert "lemma" not in first
 
@@ -119,11 +119,10 @@ def test_the_suffix_of_the_output_may_ask_for_json(model: Path, text: Path, tmp_
 
 
 def test_json_of_sentences_has_their_multiword_tokens(model: Path) -> None:
-    lines = run("parse", model, "-", "--conllu", "--format", "json", stdin=PLAIN).out.splitlines()
+    lines = run("parse", model, "-", "--read", "conllu", "--format", "json", stdin=PLAIN).out.splitlines()
     first = json.loads(lines[0])
-    assert first["multiword"] == [{"first": 2, "last": 3, "form": "don't"}]
-    assert first["meta"]["text"] == "Dogs don't bark"
-    assert "start" not in first["words"][0]
+    assert first["tokens"] == [{"id": [2, 3], "text": "don't", "start_char": 5, "end_char": 10}]
+    assert first["text"] == "Dogs don't bark"
 
 
 def test_trees_can_be_drawn(model: Path, text: Path) -> None:
@@ -136,9 +135,9 @@ def test_trees_can_be_drawn(model: Path, text: Path) -> None:
 
 
 def test_each_line_a_sentence_and_tokens_by_spaces(model: Path) -> None:
-    lines = run("parse", model, "-", "--one-per-line", stdin="The dog sees\na cat. It sees\n").out
+    lines = run("parse", model, "-", "--read", "lines", stdin="The dog sees\na cat. It sees\n").out
     assert [len(heads) for heads in column(lines, 6)] == [3, 5]
-    tokens = run("parse", model, "-", "--tokenized", stdin="The dog sees a cat.\n\n A  cat . \n").out
+    tokens = run("parse", model, "-", "--read", "tokens", stdin="The dog sees a cat.\n\n A  cat . \n").out
     assert column(tokens, 1) == [["The", "dog", "sees", "a", "cat."], ["A", "cat", "."]]
     assert "# sent_id = 2\n# text = A cat .\n" in tokens
     assert all(len(set(heads)) > 1 for heads in column(tokens, 6))
@@ -147,7 +146,7 @@ def test_each_line_a_sentence_and_tokens_by_spaces(model: Path) -> None:
 def test_conllu_keeps_its_tokens(model: Path, tmp_path: Path) -> None:
     (tmp_path / "in.conllu").write_text(PLAIN)
     result = run("parse", model, tmp_path / "in.conllu")
-    assert result.out == run("parse", model, "-", "--conllu", stdin=PLAIN).out
+    assert result.out == run("parse", model, "-", "--read", "conllu", stdin=PLAIN).out
     assert column(result.out, 1) == column(PLAIN, 1)
     assert column(result.out, 3) != column(PLAIN, 3)
     kept = run("parse", model, tmp_path / "in.conllu", "--keep-tags").out
@@ -161,14 +160,14 @@ def test_conllu_is_not_taken_for_text(model: Path) -> None:
     result = run("parse", model, "-", stdin=PLAIN)
     assert result.code == 1
     assert result.err.startswith(
-        "error: <stdin>: expected raw text, found what looks like CoNLL-U; read it with --conllu"
+        "error: <stdin>: expected raw text, found what looks like CoNLL-U; read it with --read conllu"
     )
 
 
 def test_k_best_and_constraints_work_on_predicted_tags(model: Path, text: Path) -> None:
     out = run("parse", model, text, "--k-best", 2).out
     assert out.count("# kbest_rank = 2") == 3
-    fixed = run("parse", model, "-", "--conllu", "--constrained", stdin=PLAIN).out
+    fixed = run("parse", model, "-", "--read", "conllu", "--constrained", stdin=PLAIN).out
     assert column(fixed, 6) == column(PLAIN, 6)
 
 
@@ -195,13 +194,28 @@ def test_models_of_one_part_are_used_too(model: Path, text: Path, tmp_path: Path
         (("MODEL",), "MODEL is a model, and there is nothing to parse; add a file or -: treetune parse MODEL IN"),
         (("x.treetune",), "x.treetune is a model, and there is nothing to parse"),
         (("MODEL", "IN", "--text", "IN"), "IN and --text FILE both name what to parse; leave one of them out"),
-        (("MODEL", "--text", "IN", "--conllu"), "--text and --conllu contradict each other"),
-        (("MODEL", "IN", "--tokenized", "--one-per-line"), "--tokenized and --one-per-line contradict each other"),
-        (("MODEL", "IN", "--constrained"), "--constrained is for CoNLL-U, and the input is raw text; leave it out"),
-        (("MODEL", "IN", "--lenient", "--tokenized"), "--lenient is for CoNLL-U, and the input is tokens with spaces"),
-        (("MODEL", "IN", "--conllu", "--ranges"), "--ranges is for raw text, and the input is CoNLL-U; leave it out"),
-        (("MODEL", "IN", "--base", "x", "--conllu"), "MODEL was trained without base trees and would not look at"),
-        (("MODEL", "IN", "--decoder", "projective"), "--decoder is an option of graph parsers; the parser is"),
+        (("MODEL", "--text", "IN", "--read", "conllu"), "--text and --read conllu contradict each other"),
+        (
+            ("MODEL", "IN", "--read", "conll"),
+            "unknown file format 'conll'; known: conllu, conllx, iob2, json, lines, text",
+        ),
+        (("MODEL", "IN", "--constrained"), "--constrained is for treebanks, and the input is raw text; leave it out"),
+        (
+            ("MODEL", "IN", "--lenient", "--read", "tokens"),
+            "--lenient is for treebanks, and the input is tokens with spaces",
+        ),
+        (
+            ("MODEL", "IN", "--read", "conllu", "--ranges"),
+            "--ranges is for raw text, and the input is CoNLL-U; leave it out",
+        ),
+        (
+            ("MODEL", "IN", "--base", "x", "--read", "conllu"),
+            "MODEL was trained without base trees and would not look at",
+        ),
+        (
+            ("MODEL", "IN", "--decoder", "projective"),
+            "unknown search option of transition parsers 'decoder'; known: beam",
+        ),
         (("TOKENIZER", "IN", "--k-best", "2"), "TOKENIZER has no parser, and no use for --k-best; leave it out"),
         (("TOKENIZER", "IN", "--keep-tags"), "TOKENIZER has no tagger and keeps the tags of IN anyway"),
         (("TOKENIZER", "IN", "--beam", "2"), "this model has no parser, and no use for beam"),
@@ -270,32 +284,37 @@ def test_a_tokenizer_needs_no_trees_and_as_many_epochs_as_are_wanted(treebank: P
 
 def test_a_pipeline_is_trained(treebank: Path, tmp_path: Path) -> None:
     out = tmp_path / "p.treetune"
-    options = ("--task", "pipeline", "--jackknife", 2, "--epochs", 1, "--beam", 2, "--licence", "mine", "--seed", 3)
+    settings = sets("pipeline.jackknife=2", "train.licence=mine")
+    options = ("--task", "pipeline", *settings, "--epochs", 1, "--beam", 2, "--seed", 3)
     result = run("train", treebank, *options, "--dev", treebank, "--model", out)
     assert (result.code, result.out) == (0, "")
     for line in (
-        "the tokenizer:",
-        "the tagger, on parts of TRAIN:",
-        "fold 2/2  tagged 60 of 60",
-        "the parser, on all of TRAIN:",
+        "tokenizer:",
+        "tagger, jackknifed:",
+        "fold 2/2  predicted 60 of 60",
+        "parser:",
     ):
         assert line in result.err
     assert "dev, from raw text  Tokens" in result.err
     shown = run("info", out).out
-    for row in ("kind", "pipeline", "training.jackknife", "scores.text.LAS", "mine", "training.parser.best_epoch"):
+    for row in ("kind", "pipeline", "scores.text.LAS", "mine", "training.parser.best_epoch"):
         assert row in shown
     assert treetune.load(out).parser.beam == 2
     again = tmp_path / "again.treetune"
     assert run("train", treebank, *options, "--dev", treebank, "--model", again, "--quiet").err == ""
     assert again.read_bytes() == out.read_bytes()
-    assert run("train", treebank, *options, "--dev", treebank, "--model", again, "--compact").code == 0
+    assert (
+        run("train", treebank, *options, "--dev", treebank, "--model", again, "--set", "pipeline.quantize=true").code
+        == 0
+    )
     assert again.stat().st_size < out.stat().st_size
     assert column(run("parse", again, "-", stdin=TEXT).out, 1) == column(run("parse", out, "-", stdin=TEXT).out, 1)
 
 
 def test_a_parser_gets_a_tagger_of_its_own(treebank: Path, tmp_path: Path) -> None:
     out = tmp_path / "p.treetune"
-    assert run("train", treebank, "--jackknife", 2, "--epochs", 1, "--beam", 2, "--model", out).code == 0
+    options = ("--task", "pipeline", *sets("pipeline.jackknife=2", "pipeline.tokenizer=false"))
+    assert run("train", treebank, *options, "--epochs", 1, "--beam", 2, "--model", out).code == 0
     assert list(treetune.load(out).parts) == ["tagger", "parser"]
     assert column(run("parse", out, treebank).out, 6)
 
@@ -314,9 +333,11 @@ def test_the_parser_of_a_pipeline_goes_on_and_stays_in_it(
     model: Path, text: Path, questions: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "q.treetune"
-    result = run("train", "--start-from", model, "--also", f"root:{questions}", "--epochs", 2, "--model", out)
+    forced = sets("objective.1.search=forced")
+    options = ("--also", f"root:{questions}", *forced, "--epochs", 2)
+    result = run("train", "--start-from", model, *options, "--model", out)
     assert (result.code, result.out) == (0, "")
-    assert result.err.startswith(f"going on with the parser of {model}; the words of all data get the tags of its tagg")
+    assert result.err.startswith(f"fine-tuning the parser of {model}; its tagger tags the words of all data")
     old, new = small_pipeline(), treetune.load(out)
     assert list(new.parts) == ["tokenizer", "tagger", "parser"]
     parsed = run("parse", out, "--text", text).out
@@ -325,7 +346,7 @@ def test_the_parser_of_a_pipeline_goes_on_and_stays_in_it(
     gold = [example.gold.heads.index(0) for example in read_conllu(questions, partial=True)]
 
     def right(pipeline: Pipeline) -> int:
-        roots = [example.gold.heads.index(0) for example in pipeline.parse(sentences)]
+        roots = [example.tree.heads.index(0) for example in pipeline.parse(sentences)]
         return sum(root == place for root, place in zip(roots, gold, strict=True))
 
     assert right(new) > right(old)
@@ -334,7 +355,7 @@ def test_the_parser_of_a_pipeline_goes_on_and_stays_in_it(
     tagged.parent.mkdir()
     known = [example.gold for example in read_conllu(questions, partial=True)]
     write_conllu(map(Example, old.tag(sentences), known), tagged)
-    options = ("--also", f"root:{tagged}", "--epochs", 2, "--quiet")
+    options = ("--also", f"root:{tagged}", *forced, "--epochs", 2, "--quiet")
     assert run("train", "--start-from", model, *options, "--model", tmp_path / "again").err == ""
     assert treetune.load(tmp_path / "again")(TEXT) == new(TEXT)
 
@@ -360,17 +381,17 @@ def test_the_model_in_the_package_is_gone_on_from_and_tags(
     assert run("train", "--start-from", "en", "--also", f"root:{questions}", "--epochs", 1, "--model", out).code == 0
     noted = storage.inspect(out).info
     assert noted["training"]["start_from"]["name"] == "en.treetune"
-    # Under its name, which an experiment in any folder knows.
-    (tmp_path / "again.toml").write_text(run("info", out, "--experiment").out)
+    # Under its name, which a configuration in any folder knows.
+    (tmp_path / "again.toml").write_text(run("info", out, "--config").out)
     assert 'start_from = "en"' in (tmp_path / "again.toml").read_text()
     assert run("train", tmp_path / "again.toml", "--model", tmp_path / "again").code == 0
     assert (tmp_path / "again").read_bytes() == out.read_bytes()
     untagged = tmp_path / "untagged.conllu"
     examples = list(read_conllu(treebank))
     write_conllu((replace(one, sentence=one.sentence.without("upos", "xpos")) for one in examples), untagged)
-    options = ("--tagger", "en", "--epochs", 1, "--beam", 1, "--model", tmp_path / "p")
+    options = ("--set", "train.tagger=en", "--epochs", 1, "--beam", 1, "--model", tmp_path / "p")
     assert run("train", untagged, *options).code == 0
-    assert storage.inspect(tmp_path / "p").info["experiment"]["train"]["tagger"] == "en"
+    assert storage.inspect(tmp_path / "p").info["config"]["train"]["tagger"] == "en"
     assert "VERB" in treetune.load(tmp_path / "p").grammar.encoder.values["u"]
 
 
@@ -389,10 +410,10 @@ def test_what_of_a_pipeline_cannot_go_on(model: Path, questions: Path, tmp_path:
             2,
             f"error: --start-from: expected a parser, or a tagger, found the {found}\n",
         )
-    result = run("train", "--start-from", model, "--tagger", model, *learned)
+    result = run("train", "--start-from", model, "--set", f"train.tagger={model}", *learned)
     assert (result.code, result.err) == (
         2,
-        f"error: --tagger: {model} is a pipeline that tags all words itself; leave it out\n",
+        f"error: train.tagger: {model} is a pipeline that tags all words itself; leave it out\n",
     )
     result = run("train", "--start-from", model, "--model", model, *learned[:2])
     assert (result.code, "from which the training starts" in result.err) == (2, True)
@@ -407,24 +428,27 @@ def test_what_of_a_pipeline_cannot_go_on(model: Path, questions: Path, tmp_path:
             "unknown task 'pipelin'; known: ner, parser, pipeline, tag, tokenizer (did you mean 'pipeline'?)",
         ),
         (
-            ("--task", "tokenizer", "--jackknife", 2),
-            "--jackknife is for the tags that a parser learns from; leave it out",
+            ("--task", "tokenizer", *sets("pipeline.jackknife=2")),
+            "pipeline.jackknife is for pipelines; the task is tokenizer",
         ),
-        (("--jackknife", 1), "--jackknife must be at least 2, found 1"),
-        (("--jackknife", 0), "--jackknife must be at least 2, found 0"),
-        (("--task", "tokenizer", "--beam", 2), "--beam cannot be given with --task tokenizer; leave it out"),
-        (("--task", "pipeline", "--resume"), "--resume cannot be given with --task pipeline; leave it out"),
-        (("--task", "pipeline", "--also", "root:x"), "--also cannot be given with --task pipeline; leave it out"),
-        (("--jackknife", 2, "--base", "graph"), "--base cannot be given with --jackknife; leave it out"),
-        (("--jackknife", 2, "--choose-by", "UAS"), "--choose-by cannot be given with --jackknife; leave it out"),
-        (("--task", "pipeline", "--decoder", "projective"), "--decoder is an option of graph parsers"),
-        (("--task", "pipeline", "--column", "upos"), "--column cannot be given with --task pipeline; leave it out"),
-        (("--jackknife", 2, "--order", 2), "--order cannot be given with --jackknife; leave it out"),
-        (("--task", "tokenizer", "--compact"), "--compact cannot be given with --task tokenizer; leave it out"),
-        (("--task", "pipeline", "--set", "train.epochs=2"), "--set cannot be given with --task pipeline; leave it out"),
-        (("--task", "tokenizer", "--no-checkpoint"), "--no-checkpoint cannot be given with --task tokenizer; leave"),
-        (("--task", "pipeline", "--dev", "-"), "expected files to train on, whose hashes the model notes, found -"),
-        (("--compact",), "--compact is for --task pipeline and --jackknife; leave it out"),
+        (
+            ("--task", "pipeline", *sets("pipeline.jackknife=1")),
+            "pipeline.jackknife: expected 0 or at least 2 folds, found 1",
+        ),
+        (("--task", "tokenizer", "--beam", 2), "--beam is not for tokenizers; leave it out"),
+        (
+            ("--task", "pipeline", "--also", "root:x"),
+            "other objectives (--also) are not for the task pipeline; leave them out",
+        ),
+        (("--task", "pipeline", *sets("train.base=graph")), "train.base is for parsers; the task is pipeline"),
+        (
+            ("--task", "pipeline", *sets("train.choose_by=UAS")),
+            "train.choose_by is not for the task pipeline; leave it out",
+        ),
+        (("--task", "pipeline", *sets("model.decoder=projective")), "model.decoder is an option of graph parsers"),
+        (("--task", "pipeline", *sets("model.columns=upos")), "model.columns is an option of taggers"),
+        (("--task", "pipeline", "--dev", "-"), "expected files to train on, whose hashes are stored in the model,"),
+        (sets("pipeline.quantize=true"), "pipeline.quantize is for pipelines; the task is parser"),
     ],
 )
 def test_wrong_usage_of_training_is_said(
@@ -434,6 +458,6 @@ def test_wrong_usage_of_training_is_said(
     assert result.code == 2
     assert message in result.err
     assert run("train", "--task", "pipeline", "--model", tmp_path / "m").err.startswith(
-        "error: expected a treebank to train on with --task pipeline, found none"
+        "error: expected a treebank to train on (TRAIN), found none"
     )
     assert "Missing option '--model'" in run("train", treebank, "--task", "pipeline").err

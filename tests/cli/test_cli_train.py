@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 from cli_samples import PLAIN
-from commandline import Result, run
+from commandline import Result, run, sets
 
 from stub_parser import StubParser, stub_model_fixture
 from treetune import storage
 from treetune.corpus.sentence import Example
-from treetune.evaluate.scores import evaluate
+from treetune.evaluation.scores import evaluate_trees
 from treetune.learning import trainer
 from treetune.learning.progress import Progress
 
@@ -41,7 +41,7 @@ def learn(
             scores = None
             if dev and last:
                 trees = parser.predict_batch([example.sentence for example in dev])
-                scores = evaluate(dev, trees)
+                scores = evaluate_trees(dev, trees)
             yield Progress(
                 epoch=epoch,
                 epochs=options["epochs"],
@@ -88,7 +88,7 @@ def test_a_model_is_written_and_each_epoch_is_a_line(treebank: Path) -> None:
 
 
 def test_what_the_model_says_about_its_training(treebank: Path) -> None:
-    train(treebank, "--dev", treebank, "--epochs", 3, "--seed", 5, "--licence", "CC0")
+    train(treebank, "--dev", treebank, "--epochs", 3, "--seed", 5, "--set", "train.licence=CC0")
     file = {
         "name": "train.conllu",
         "sha256": hashlib.sha256(PLAIN.encode()).hexdigest(),
@@ -97,7 +97,7 @@ def test_what_the_model_says_about_its_training(treebank: Path) -> None:
     }
     info = storage.inspect(treebank.parent / "m").info
     scores = info.pop("scores")
-    assert info.pop("experiment") == {
+    assert info.pop("config") == {
         "model": {"parser": "stub"},
         "learner": {"learner": "mira", "k": 3},
         "train": {
@@ -126,9 +126,9 @@ def test_without_dev_there_are_no_scores_and_the_last_epoch_counts(treebank: Pat
     result = train(treebank, "--epochs", 2)
     assert result.err.startswith("epoch 1/2  updated on 2 of 3 sentences  0.5 CPU-s\n")
     info = storage.inspect(treebank.parent / "m").info
-    assert set(info) == {"training", "experiment"}
+    assert set(info) == {"training", "config"}
     assert info["training"]["best_epoch"] == 2
-    assert not {"dev", "choose_by"} & set(info["experiment"]["train"])
+    assert not {"dev", "choose_by"} & set(info["config"]["train"])
     assert "dev" not in info["training"]
 
 
@@ -159,13 +159,25 @@ def test_a_terminal_sees_a_bar(treebank: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_options_reach_the_trainer_and_the_parser(treebank: Path) -> None:
-    train(treebank, "--no-checkpoint")
+    train(treebank, "--set", "run.checkpoint=false")
     train(
         treebank,
-        *("--epochs", 3, "--seed", 9, "--threads", 2, "--no-checkpoint"),
-        *("--learner", "mira", "--k", 3, "--clip", 0.5, "--update", "early", "--cost-augmented"),
-        *("--beam", 4, "--decoder", "non-projective", "--labels", "joint", "--max-memory", 1.5),
-        *("--features", "hall2011", "--inputs", "UPOS, feats"),
+        *("--epochs", 3, "--seed", 9, "--threads", 2, "--set", "run.checkpoint=false"),
+        *(
+            *sets(
+                "learner.learner=mira",
+                "learner.k=3",
+                "learner.clip=0.5",
+                "learner.update=early",
+                "learner.cost_augmented=true",
+            ),
+        ),
+        *(
+            "--beam",
+            4,
+            *sets("model.decoder=non-projective", "model.labels=joint", "model.max_memory=1.5"),
+        ),
+        *("--features", "hall2011", "--set", "model.inputs=['upos', 'feats']"),
     )
     assert CALLS == [
         {"epochs": 10, "seed": 1, "threads": 1},
@@ -178,7 +190,7 @@ def test_options_reach_the_trainer_and_the_parser(treebank: Path) -> None:
     assert plain.options == {"beam": 8, "features": "default"}
     assert asked.options == {
         **{"beam": 4, "decoder": "non-projective", "labels": "joint", "max_memory": 1.5},
-        **{"features": "hall2011", "inputs": ("upos", "feats")},
+        **{"features": "hall2011", "inputs": ["upos", "feats"]},
     }
 
 
@@ -202,7 +214,7 @@ def test_same_training_same_bytes_in_any_folder(treebank: Path, tmp_path: Path) 
             "(did you mean 'transition'?)",
         ),
         (
-            ("--parser", "transition", "--update", "erly"),
+            ("--parser", "transition", "--set", "learner.update=erly"),
             "unknown update 'erly'; known: dynamic, early, max-violation (did you mean 'early'?)",
         ),
         (
@@ -211,7 +223,7 @@ def test_same_training_same_bytes_in_any_folder(treebank: Path, tmp_path: Path) 
             "(did you mean 'hall2011'?)",
         ),
         (
-            ("--parser", "transition", "--inputs", "upos,xps"),
+            ("--parser", "transition", "--set", "model.inputs=upos,xps"),
             "unknown input column 'xps'; known: feats, upos, xpos (did you mean 'xpos'?)",
         ),
     ],
@@ -276,7 +288,7 @@ def test_missing_empty_and_bad_data(treebank: Path, tmp_path: Path) -> None:
 
 def test_lenient_skips_and_reports(treebank: Path, tmp_path: Path) -> None:
     treebank.write_text(PLAIN + "1\tBad\n\n")
-    result = train(treebank, "--lenient")
+    result = train(treebank, "--set", "train.lenient=true")
     assert result.code == 0
     assert result.err.startswith(f"{treebank}: skipped 1 of 4 sentences\n  1 for ")
     assert storage.inspect(tmp_path / "m").info["training"]["train"]["sentences"] == 3
@@ -287,15 +299,17 @@ def test_without_projectivize_crossing_arcs_are_left_out(treebank: Path) -> None
     treebank.write_text(PLAIN + crossing + "\n")
     lifted = train(treebank, "--epochs", 1)
     assert lifted.err.startswith("epoch 1/1  updated on 2 of 4 sentences")
-    result = train(treebank, "--epochs", 1, "--no-projectivize")
+    result = train(treebank, "--epochs", 1, "--set", "train.projectivize=false")
     assert result.err.startswith(
         f"{treebank}: left out 1 of 4 sentences for crossing arcs\nepoch 1/1  updated on 2 of 3 sentences"
     )
     assert storage.inspect(treebank.parent / "m").info["training"]["projectivize"] is False
     treebank.write_text(crossing)
-    result = train(treebank, "--no-projectivize")
+    result = train(treebank, "--set", "train.projectivize=false")
     assert result.code == 1
-    assert result.err == (f"error: {treebank}: every sentence has crossing arcs; train without --no-projectivize\n")
+    assert result.err == (
+        f"error: {treebank}: every sentence has crossing arcs; train with train.projectivize = true\n"
+    )
 
 
 @pytest.mark.parametrize("older", [None, b"older"])

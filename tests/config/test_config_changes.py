@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from treetune.config.changes import changed, name_of
+from treetune.config.tables import changed, objective_name
 from treetune.errors import ConfigError
 
 TABLES: dict[str, Any] = {
@@ -91,8 +91,11 @@ def test_options_of_a_loss() -> None:
     [
         ("train.epochs", "expected a change as table.key=value, found 'train.epochs'"),
         ("train=5", "expected a change as table.key=value, found 'train=5'"),
-        (".epochs=5", "unknown table ''; known: learner, model, objective, train"),
-        ("trian.epochs=5", "unknown table 'trian'; known: learner, model, objective, train (did you mean 'train'?)"),
+        (".epochs=5", "unknown table ''; known: learner, model, objective, pipeline, run, train"),
+        (
+            "trian.epochs=5",
+            "unknown table 'trian'; known: learner, model, objective, pipeline, run, train (did you mean 'train'?)",
+        ),
         ("objective.rate=2", "expected a change as objective.NAME.key=value, found 'objective.rate=2'"),
         (
             "objective.qestions.rate=2",
@@ -109,7 +112,7 @@ def test_wrong_changes(change: str, message: str) -> None:
 
 
 def test_without_objectives_there_is_none_to_change() -> None:
-    with pytest.raises(ConfigError, match=r"^there is no objective '1' to change: the experiment has none$"):
+    with pytest.raises(ConfigError, match=r"^there is no objective '1' to change: the configuration has none$"):
         changed({}, ["objective.1.rate=2"])
 
 
@@ -126,4 +129,4 @@ def test_without_objectives_there_is_none_to_change() -> None:
     ],
 )
 def test_names(table: dict[str, Any], name: str) -> None:
-    assert name_of(table, 2) == name
+    assert objective_name(table, 2) == name

@@ -1,4 +1,4 @@
-"""Word orders as an objective of experiments: read from their files, learned by every parser, noted in the model."""
+"""Word orders as an objective: read from their files, learned by every parser, stored in the model."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from pipeline_samples import small_pipeline
 from treetune import storage
 from treetune.cli import main
-from treetune.config import Experiment, Task
-from treetune.config.source import Source
+from treetune.config import Config, TrainingRun
+from treetune.config.tables import Source
 from treetune.corpus.orders import Ordered, WordOrder, write_orders
 from treetune.corpus.sentence import Tree
 from treetune.corpus.treebank import write_trees
@@ -58,24 +58,24 @@ def tables(parser: str = "transition", **loss: Any) -> dict[str, Any]:
     }
 
 
-def prepared(data: Path, content: dict[str, Any]) -> Task:
-    return Task.prepare(Experiment.of(content, source=Source("e.toml", data)))
+def prepared(data: Path, content: dict[str, Any]) -> TrainingRun:
+    return TrainingRun.prepare(Config.of(content, source=Source("e.toml", data)))
 
 
 @pytest.mark.parametrize("parser", ["transition", "graph"])
 def test_every_parser_learns_from_orders(parser: str, data: Path) -> None:
-    task = prepared(data, tables(parser, rules="mine.toml"))
-    ends = [progress for progress in task.train() if progress.is_epoch_end]
+    run = prepared(data, tables(parser, rules="mine.toml"))
+    ends = [report.training for report in run.train() if report.training is not None and report.is_epoch_end]
     (_, tally) = ends[-1].objectives
     assert tally.seen == 60
     assert tally.updated > 0
-    assert tally.better is not None
+    assert tally.target_cost is not None
     assert tally.cost is not None
-    assert tally.better < tally.cost
+    assert tally.target_cost < tally.cost
     assert tally.dev_cost is not None
-    info = task.info(ends[-1])
-    # The path of the rules as it was written, so that the experiment can be made again.
-    (noted,) = info["experiment"]["objective"]
+    info = run.info()
+    # The path of the rules as it was written, so that the configuration trains the model again.
+    (noted,) = info["config"]["objective"]
     assert noted["loss"] == {"name": "reordering", "rules": "mine.toml", "score": "reorder"}
     (files,) = info["training"]["objectives"]
     assert (files["data"]["name"], files["data"]["sentences"], files["dev"]["sentences"]) == ("en-hi.conllu", 30, 10)
@@ -103,7 +103,7 @@ def test_words_with_orders_get_the_tags_of_a_tagger_too(data: Path, tmp_path: Pa
 
 def test_what_is_wrong_is_said_before_training(data: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"^e\.toml: \[objective\.order\]: unknown rule set 'jp'; known: "):
-        Experiment.of(tables(rules="jp"), source=Source("e.toml", data))
+        Config.of(tables(rules="jp"), source=Source("e.toml", data))
     content = tables()
     content["objective"][0]["data"] = "train.conllu"
     with pytest.raises(DataError, match=r"train\.conllu: sentence 1.*: expected a comment '# order = 2 1 …'"):
@@ -121,5 +121,5 @@ def test_from_the_command_line(data: Path, tmp_path: Path, capsys: pytest.Captur
     assert code == 0
     (_, report) = json.loads(capsys.readouterr().out)["epochs"][0]["objectives"]
     assert report["seen"] == 30
-    experiment = storage.inspect(model).info["experiment"]
-    assert experiment["objective"][0]["loss"]["rules"] == "hi"
+    config = storage.inspect(model).info["config"]
+    assert config["objective"][0]["loss"]["rules"] == "hi"

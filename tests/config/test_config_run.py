@@ -1,4 +1,4 @@
-"""Experiments with data: what is read, what is trained, and what the model says of it."""
+"""Configurations with data: what is read, what is trained, and what the model stores about it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from config_data import write_folder
 
 from stub_parser import StubParser, stub_model_fixture
 from treetune import storage
-from treetune.config import Experiment, Task
-from treetune.config.source import FLAGS, Source
-from treetune.config.stored import experiment_text
+from treetune.config import Config, TrainingRun
+from treetune.config.tables import FLAGS, Source, stored_toml
 from treetune.corpus.treebank import read_trees
-from treetune.errors import ConfigError, DataError, LossError
+from treetune.errors import ConfigError, DataError, LossError, ModelError
 from treetune.learning.progress import Progress
 
 __all__ = ["stub_model_fixture"]
@@ -30,7 +29,7 @@ PROGRAM = "import sys\nfor line in sys.stdin: print(0, flush=True)\n"
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = write_folder(tmp_path_factory.mktemp("experiments"))
+    folder = write_folder(tmp_path_factory.mktemp("config"))
     (folder / "my_loss.py").write_text(LOSS)
     (folder / "metric.py").write_text(PROGRAM)
     return folder
@@ -44,25 +43,21 @@ def tables(**objective: Any) -> dict[str, Any]:
     }
 
 
-def run(task: Task) -> list[Progress]:
-    return [progress for progress in task.train() if progress.is_epoch_end]
+def train(run: TrainingRun) -> list[Progress]:
+    return [report.training for report in run.train() if report.training is not None and report.is_epoch_end]
 
 
-def best_of(ends: list[Progress]) -> Progress:
-    return [end for end in ends if end.best][-1]
+def prepared(data: Path, content: dict[str, Any]) -> TrainingRun:
+    return TrainingRun.prepare(Config.of(content, source=Source("e.toml", data)))
 
 
-def prepared(data: Path, content: dict[str, Any]) -> Task:
-    return Task.prepare(Experiment.of(content, source=Source("e.toml", data)))
-
-
-def test_an_experiment_from_python(data: Path) -> None:
-    task = prepared(data, tables(dev="qdev.conllu", rate=0.5, start=2))
-    ends = run(task)
-    info = task.info(best_of(ends))
-    assert [len(items) for items in (task.treebank, task.dev, task.objectives[0].data)] == [60, 20, 20]
+def test_a_configuration_from_python(data: Path) -> None:
+    run = prepared(data, tables(dev="qdev.conllu", rate=0.5, start=2))
+    ends = train(run)
+    info = run.info()
+    assert [len(items) for items in (run.treebank, run.dev, run.objectives[0].data)] == [60, 20, 20]
     assert [end.objectives[1].seen for end in ends] == [0, 30, 30]
-    assert info["experiment"] == {
+    assert info["config"] == {
         "model": {
             **{"parser": "transition", "beam": 2, "features": "default", "inputs": ["upos", "xpos", "feats"]},
             **{"min_count": 2, "min_lifted": 20, "labels_by_tag": True, "backward": False},
@@ -82,20 +77,21 @@ def test_an_experiment_from_python(data: Path) -> None:
     noted = info["training"]["objectives"][0]
     assert (noted["data"]["name"], noted["data"]["sentences"]) == ("questions.conllu.gz", 20)
     assert (noted["dev"]["name"], noted["dev"]["sentences"]) == ("qdev.conllu", 10)
-    assert info["scores"]["costs"] == {"q": best_of(ends).objectives[1].dev_cost}
+    assert info["scores"]["costs"] == {"q": [end for end in ends if end.best][-1].objectives[1].dev_cost}
 
 
 def test_what_a_model_notes_trains_it_again(data: Path, tmp_path: Path) -> None:
     first = prepared(data, {**tables(search="forced"), "learner": {"learner": "mira", "clip": float("inf")}})
-    info = first.info(best_of(run(first)))
-    text = experiment_text(info)
+    train(first)
+    info = first.info()
+    text = stored_toml(info)
     assert text is not None
     assert "clip = inf" in text
     (data / "again.toml").write_text(text)
-    again = Task.prepare(Experiment.read(data / "again.toml"))
-    best = best_of(run(again))
+    again = TrainingRun.prepare(Config.read(data / "again.toml"))
+    train(again)
     storage.save(first.model, tmp_path / "first", info)
-    storage.save(again.model, tmp_path / "again", again.info(best))
+    storage.save(again.model, tmp_path / "again", again.info())
     assert (tmp_path / "first").read_bytes() == (tmp_path / "again").read_bytes()
 
 
@@ -105,8 +101,8 @@ def test_partial_trees_are_for_losses_alone(data: Path) -> None:
     with pytest.raises(DataError, match=r"questions\.conllu\.gz:.*column HEAD"):
         prepared(data, content)
     content["objective"][0]["data"] = "trees.conllu"
-    task = prepared(data, content)
-    assert [tally.cost for tally in run(task)[-1].objectives] == [None, None]
+    run = prepared(data, content)
+    assert [tally.cost for tally in train(run)[-1].objectives] == [None, None]
 
 
 def test_files_are_looked_for_before_any_is_read(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,45 +124,50 @@ def test_files_are_looked_for_before_any_is_read(data: Path, monkeypatch: pytest
         {"name": "weighted", "parts": [{"weight": 2, "name": "python", "function": "my_loss.py:cost"}]},
     ],
 )
-def test_files_of_losses_are_beside_the_experiment(data: Path, loss: dict[str, Any]) -> None:
-    task = prepared(data, tables(loss=loss))
-    info = task.info(best_of(run(task)))
-    noted = info["experiment"]["objective"][0]["loss"]
+def test_files_of_losses_are_beside_the_configuration(data: Path, loss: dict[str, Any]) -> None:
+    run = prepared(data, tables(loss=loss))
+    train(run)
+    info = run.info()
+    noted = info["config"]["objective"][0]["loss"]
     # They are noted as they were written, so that the model does not depend on the place of the folder.
     assert {key: noted[key] for key in loss if key != "parts"} == {k: v for k, v in loss.items() if k != "parts"}
     assert str(data) not in str(info)
     assert info["training"]["objectives"][0]["loss"] == noted
-    Experiment.of({**tables(), "objective": info["experiment"]["objective"]}, source=Source("e.toml", data))
+    Config.of({**tables(), "objective": info["config"]["objective"]}, source=Source("e.toml", data))
 
 
 def test_a_loss_that_fails(data: Path) -> None:
     (data / "bad_loss.py").write_text("def cost(sentence, tree, reference):\n    return -1\n")
-    task = prepared(data, tables(loss={"name": "python", "function": "bad_loss.py:cost"}, start=1))
+    run = prepared(data, tables(loss={"name": "python", "function": "bad_loss.py:cost"}, start=1))
     with pytest.raises(LossError, match="expected a cost, a finite number of at least 0, found -1"):
-        run(task)
+        train(run)
 
 
-def test_features_of_a_file_beside_the_experiment(data: Path) -> None:
+def test_features_of_a_file_beside_the_configuration(data: Path) -> None:
     (data / "my.txt").write_text("[words]\nS0.w\nN0.w\nS0.w N0.w\n")
-    task = prepared(data, {**tables(), "model": {"features": "my.txt"}})
-    info = task.info(best_of(run(task)))
-    assert info["experiment"]["model"]["features"] == "my.txt"
+    run = prepared(data, {**tables(), "model": {"features": "my.txt"}})
+    with pytest.raises(ModelError, match=r"^this run has not been trained; consume its train\(\) first$"):
+        run.info()
+    train(run)
+    info = run.info()
+    assert info["config"]["model"]["features"] == "my.txt"
 
 
-def test_going_on_from_a_model(data: Path, tmp_path: Path) -> None:
+def test_fine_tuning_a_model(data: Path, tmp_path: Path) -> None:
     base = prepared(data, {**tables(), "objective": []})
-    info = base.info(best_of(run(base)))
+    train(base)
+    info = base.info()
     assert "objectives" not in info["training"]
-    assert "objective" not in info["experiment"]
+    assert "objective" not in info["config"]
     storage.save(base.model, data / "old.treetune", info)
     content = {**tables(), "model": {"start_from": "old.treetune", "beam": 4}, "train": {"epochs": 2}}
-    task = prepared(data, content)
-    ends = run(task)
-    info = task.info(ends[-1])
+    run = prepared(data, content)
+    ends = train(run)
+    info = run.info()
     # Without a treebank an epoch is a pass over the first objective, which starts at once.
     assert [(end.total, end.objectives[0].seen) for end in ends] == [(20, 20), (20, 20)]
-    assert info["experiment"]["model"] == {"start_from": "old.treetune", "beam": 4}
-    assert info["experiment"]["objective"][0]["start"] == 1
+    assert info["config"]["model"] == {"start_from": "old.treetune", "beam": 4}
+    assert info["config"]["objective"][0]["start"] == 1
     assert set(info["training"]["start_from"]) == {"name", "sha256"}
     assert "train" not in info["training"]
     with pytest.raises(ConfigError) as caught:
@@ -186,13 +187,13 @@ def test_without_projectivize_crossing_arcs_are_left_out(tmp_path: Path, stub_mo
             {"name": "attachment", "data": "t.conllu", "loss": "attachment"},
         ],
     }
-    task = Task.prepare(Experiment.of(content, source=Source("e.toml", tmp_path)), say=said.append)
-    assert len(task.treebank) == 1
-    assert [len(objective.data) for objective in task.objectives] == [1, 2]
+    run = TrainingRun.prepare(Config.of(content, source=Source("e.toml", tmp_path)), say=said.append)
+    assert len(run.treebank) == 1
+    assert [len(objective.data) for objective in run.objectives] == [1, 2]
     assert said == [f"{tmp_path / 't.conllu'}: left out 1 of 2 sentences for crossing arcs"] * 2
     (tmp_path / "t.conllu").write_text(crossing)
-    with pytest.raises(DataError, match=r"every sentence has crossing arcs; train without projectivize = false$"):
-        Task.prepare(Experiment.of(content, source=Source("e.toml", tmp_path)))
+    with pytest.raises(DataError, match=r"every sentence has crossing arcs; train with \[train\] projectivize = true$"):
+        TrainingRun.prepare(Config.of(content, source=Source("e.toml", tmp_path)))
 
 
 def test_lenient_is_for_all_files(tmp_path: Path, stub_model: StubParser) -> None:
@@ -205,26 +206,76 @@ def test_lenient_is_for_all_files(tmp_path: Path, stub_model: StubParser) -> Non
         "objective": [{"data": "q.conllu", "dev": "e.conllu", "loss": "root"}],
     }
     said: list[str] = []
-    task = Task.prepare(Experiment.of(content, source=Source("x", tmp_path)), say=said.append)
+    run = TrainingRun.prepare(Config.of(content, source=Source("x", tmp_path)), say=said.append)
     assert [line.split(": ")[1].split("\n")[0] for line in said] == ["skipped 1 of 2 sentences"] * 4
-    assert len(task.objectives[0].dev) == 1
+    assert len(run.objectives[0].dev) == 1
     content["train"]["lenient"] = False
     with pytest.raises(DataError, match=r"t\.conllu:3: expected 10 columns"):
-        Task.prepare(Experiment.of(content, source=Source("x", tmp_path)))
+        TrainingRun.prepare(Config.of(content, source=Source("x", tmp_path)))
 
 
-def test_an_experiment_with_a_base_tree_to_train(data: Path) -> None:
+def test_a_base_parser_is_trained_first(data: Path) -> None:
     content = {**tables(), "objective": []}
-    content["train"] = {**content["train"], "base_tree": "transition", "folds": 2, "epochs": 1}
-    task = prepared(data, content)
-    with pytest.raises(ConfigError, match=r"^this experiment trains a base parser first; use train_stacked$"):
-        task.train()
-    reports = list(task.train_stacked())
-    assert task.model is reports[-1].model
-    best = [report.training for report in reports if report.training is not None][-1]
-    noted = task.info(best)["experiment"]
-    assert (noted["train"]["base_tree"], noted["train"]["folds"]) == ("transition", 2)
+    content["train"] = {**content["train"], "base": "transition", "folds": 2, "epochs": 1}
+    run = prepared(data, content)
+    assert list(dict.fromkeys(report.stage.name for report in run.train())) == ["jackknife", "base", "main"]
+    assert run.model.kind == "stacked"
+    noted = run.info()["config"]
+    assert (noted["train"]["base"], noted["train"]["folds"]) == ("transition", 2)
     assert noted["model"]["beam"] == 2
+
+
+def test_a_pipeline_trains_again_from_what_it_stores(data: Path, tmp_path: Path) -> None:
+    content: dict[str, Any] = {
+        "model": {"task": "pipeline", "beam": 2},
+        "train": {"treebank": "train.conllu", "dev": "dev.conllu", "epochs": 1},
+        "pipeline": {"jackknife": 2, "tagger_epochs": 2, "tokenizer_epochs": 3},
+    }
+    first = prepared(data, content)
+    stages = dict.fromkeys((report.stage.name, report.stage.total) for report in first.train())
+    assert list(stages) == [("tokenizer", 0), ("jackknife", 120), ("tagger", 120), ("parser", 60)]
+    info = first.info()
+    assert set(info["scores"]) == {"tagger", "parser", "text", "text_signature"}
+    text = stored_toml(info)
+    assert text is not None
+    (data / "again.toml").write_text(text)
+    again = TrainingRun.prepare(Config.read(data / "again.toml"))
+    train(again)
+    storage.save(first.stored, tmp_path / "first", info)
+    storage.save(again.stored, tmp_path / "again", again.info())
+    assert (tmp_path / "first").read_bytes() == (tmp_path / "again").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *("pipeline.tokenizer_epochs=1", "pipeline.tagger_epochs=1", "pipeline.tagger_learner=perceptron"),
+        *("pipeline.jackknife=0", "pipeline.quantize=true", "pipeline.tokenizer=false", "learner.k=1", "model.beam=1"),
+    ],
+)
+def test_every_setting_of_a_pipeline_changes_its_weights(data: Path, change: str) -> None:
+    content: dict[str, Any] = {
+        "model": {"task": "pipeline", "beam": 2},
+        "train": {"treebank": "train.conllu", "epochs": 2},
+        "pipeline": {"jackknife": 2, "tagger_epochs": 2, "tokenizer_epochs": 3},
+    }
+    weights = []
+    for changes in ([], [change]):
+        run = TrainingRun.prepare(Config.of(content, changes=changes, source=Source("e.toml", data)))
+        train(run)
+        weights.append({name: array.tobytes() for name, array in run.stored.state()[1].items()})
+    assert weights[0] != weights[1]
+
+
+def test_a_tokenizer_trains_without_trees(data: Path, tmp_path: Path) -> None:
+    content = {"model": {"task": "tokenizer"}, "train": {"treebank": "questions.conllu.gz", "epochs": 2}}
+    run = prepared(data, content)
+    assert [report.tokenizer.epoch for report in run.train() if report.tokenizer is not None] == [1, 2]
+    assert [sentence.forms[1:] for sentence in run.model.sentences("Does it bark?")]
+    assert run.info()["config"] == {
+        "model": {"task": "tokenizer"},
+        "train": {"treebank": "questions.conllu.gz", "epochs": 2, "seed": 1, "lenient": False},
+    }
 
 
 @pytest.mark.parametrize(
@@ -241,10 +292,10 @@ def test_an_experiment_with_a_base_tree_to_train(data: Path) -> None:
 def test_paths_of_a_command_line_are_noted_without_their_folder(
     paths: tuple[str, ...], stored: tuple[str, ...]
 ) -> None:
-    assert FLAGS.stored(paths) == dict(zip(paths, stored, strict=True))
-    assert Source("e.toml").stored(paths) == dict(zip(paths, paths, strict=True))
+    assert FLAGS.stored_paths(paths) == dict(zip(paths, stored, strict=True))
+    assert Source("e.toml").stored_paths(paths) == dict(zip(paths, paths, strict=True))
 
 
 def test_objective_data_is_what_the_files_have(data: Path) -> None:
-    task = prepared(data, tables())
-    assert list(task.objectives[0].data) == list(read_trees(data / "questions.conllu.gz", partial=True))
+    run = prepared(data, tables())
+    assert list(run.objectives[0].data) == list(read_trees(data / "questions.conllu.gz", partial=True))

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treetune.config.stored import experiment_text, to_json
-from treetune.config.toml_text import format_tables, value_text
+from treetune.config.tables import format_tables, stored_toml, to_json, value_text
 
 texts = st.text()
 values = st.recursive(
@@ -54,7 +53,7 @@ def test_a_model_notes_infinity_as_null_and_keys_in_any_order() -> None:
     }
     noted = to_json(tables)
     assert noted["learner"] == {"clip": None, "learner": "mira"}
-    text = experiment_text({"experiment": noted})
+    text = stored_toml({"config": noted})
     assert text == (
         '[model]\nparser = "graph"\ninputs = ["upos"]\n\n'
         '[learner]\nlearner = "mira"\nclip = inf\n\n'
@@ -62,4 +61,4 @@ def test_a_model_notes_infinity_as_null_and_keys_in_any_order() -> None:
         '[[objective]]\nname = "q"\ndata = "q.conllu"\nloss = { name = "root" }\nrate = 1.0\n'
     )
     assert tomllib.loads(text) == tables
-    assert experiment_text({"training": {}}) is None
+    assert stored_toml({"training": {}}) is None

@@ -65,7 +65,7 @@ def test_labels_may_be_missing_here_and_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("base_tree", "problem"),
+    ("base", "problem"),
     [
         (
             DOGS + block(word(1, "dogs", 2), word(2, "meow", 0)),
@@ -114,14 +114,14 @@ def test_the_format_can_be_named_and_is_checked_at_once(tmp_path: Path) -> None:
         attach_base_trees([], path, file_format="conlly")
 
 
-def test_nothing_to_base_tree_needs_an_empty_file(tmp_path: Path) -> None:
+def test_nothing_to_stack_on_needs_an_empty_file(tmp_path: Path) -> None:
     assert attach([], tmp_path, "") == []
     with pytest.raises(DataError, match="expected 0 sentences, as many as there are sentences to stack on, found 1; "):
         attach([], tmp_path, DOGS)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
-def test_sentences_come_out_before_the_base_tree_has_ended(tmp_path: Path) -> None:
+def test_sentences_come_out_before_the_file_has_ended(tmp_path: Path) -> None:
     path = tmp_path / "pipe.conllu"
     os.mkfifo(path)
     taken = threading.Event()

@@ -118,7 +118,9 @@ def test_options_of_read_trees_reach_the_reader(tmp_path: Path) -> None:
 
 
 def test_an_unknown_format_is_refused_before_any_file_is_touched(tmp_path: Path) -> None:
-    message = r"^unknown file format 'conlu'; known: conllu, conllx \(did you mean 'conllu'\?\)$"
+    message = (
+        r"^unknown file format 'conlu'; known: conllu, conllx, iob2, json, tokens(, tree)? \(did you mean 'conllu'\?\)$"
+    )
     with pytest.raises(ConfigError, match=message):
         read_trees(tmp_path / "none", file_format="conlu")
     with pytest.raises(ConfigError, match=message):

@@ -74,7 +74,7 @@ def test_conllu_keeps_everything_but_the_other_words(tmp_path: Path) -> None:
     write_orders([ITEM], path)
     assert "# order = 1 4 2\n# links = 1-1 2-3 4-2\n" in path.read_text()
     (item,) = read_orders(path)
-    assert (item.order, item.gold) == (WordOrder(ORDER.words, ORDER.links), TREE)
+    assert (item.order, item.tree) == (WordOrder(ORDER.words, ORDER.links), TREE)
     assert item.sentence.upos == SENTENCE.upos
     # Written again, the comments are not doubled.
     write_orders([item], tmp_path / "again.conllu")
@@ -143,7 +143,7 @@ def test_alignments_of_two_texts(tmp_path: Path) -> None:
     paths = alignment_files(tmp_path, "0-1 1-0\n\n")
     items = list(read_alignments(*paths))
     assert [item.order.words for item in items] == [(2, 1), ()]
-    assert [item.sentence.words for item in items] == [("a", "b"), ("c",)]
+    assert [item.sentence.forms[1:] for item in items] == [("a", "b"), ("c",)]
     again = [tmp_path / name for name in ("l", "s", "t")]
     assert write_alignments(items, *again) == 2
     assert [path.read_text() for path in again] == ["0-1 1-0\n\n", "a b\nc\n", "x y\nz\n"]
@@ -190,4 +190,4 @@ def test_the_orders_of_the_data_folder_follow_from_their_links(data_dir: Path) -
     items = list(read_orders(data_dir / "reorder" / "en-ko-dev.jsonl"))
     assert len(items) == 135
     assert all(WordOrder.of_links(item.order.links, item.order.target) == item.order for item in items)
-    assert all(item.gold.is_complete for item in items)
+    assert all(item.tree.is_complete for item in items)

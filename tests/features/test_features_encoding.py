@@ -237,7 +237,7 @@ def test_an_encoder_of_base_trees_refuses_sentences_without() -> None:
             refuse([STACKED, DOG])
         assert str(caught.value) == (
             "this model was trained with the trees of a base parser; "
-            "give it with --base FILE, in Python with treetune.corpus.with_base_trees"
+            "give them with --base FILE, in Python with treetune.corpus.with_base_trees"
         )
 
 

@@ -9,7 +9,7 @@ from treetune.errors import ConfigError
 from treetune.features.encoding import COLUMNS, WORD_COLUMNS
 from treetune.features.templates import TemplateSet, check_clusters, known_sets, load_templates, parse_templates
 from treetune.models.transition import _kernels as kernels
-from treetune.models.transition.system import STATE_VALUES, compile_templates
+from treetune.models.transition.templates import STATE_VALUES, compile_templates
 
 ALL_INPUTS = (COLUMNS, (*WORD_COLUMNS, "t", "u"), (*WORD_COLUMNS, "f"), WORD_COLUMNS)
 
@@ -106,7 +106,7 @@ def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("template", "problem"),
     [
-        ("S9.w", f"unknown place in a feature template 'S9'; known: {', '.join(sorted(kernels.ADDRESSES))}"),
+        ("S9.w", f"unknown address in a feature template 'S9'; known: {', '.join(sorted(kernels.ADDRESSES))}"),
         ("S0.q", "unknown value in a feature template 'q'; known: base, dist, label, sl, sr, vl, vr, w"),
         ("S1.vl", "feature template atom 'S1.vl': 'vl' is known of S0 and N0 only"),
         ("N0.vr", "feature template atom 'N0.vr': 'vr' is known of S0 only"),

@@ -12,10 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from treetune import Objective, train
+from treetune.learning.pipeline_training import PipelineProgress, train_pipeline
 from treetune.learning.progress import Progress
 from treetune.losses import Attachment, Root
 from treetune.models.base import Parser
 from treetune.models.graph.parser import GraphParser
+from treetune.models.pipeline import Pipeline
+from treetune.models.sequence.tagger import Tagger
+from treetune.models.tokenizer.tokenizer import Tokenizer
 from treetune.models.transition.parser import TransitionParser
 from treetune.sample import generate
 
@@ -56,15 +60,28 @@ def start(
     return train(model, checkpoint=checkpoint, resume=resume, **options)
 
 
+def new_pipeline() -> Pipeline:
+    return Pipeline(Tokenizer(), [Tagger()], TransitionParser(beam=1))
+
+
+def start_pipeline(pipeline: Pipeline, **changes: Any) -> Iterator[PipelineProgress]:
+    options: dict[str, Any] = {
+        "treebank": TREEBANK, "dev": DEV, "make_tagger": Tagger, "folds": 2, "tokenizer_epochs": 3,
+        "tagger_options": {"epochs": 2}, "parser_options": {"epochs": 2}, **changes,
+    }  # fmt: skip
+    return train_pipeline(pipeline, **options)
+
+
 def main(folder: Path) -> None:
-    left = {name: start(name, RUNS[name][0](), folder / name, resume=True) for name in RUNS}
+    left: dict[str, Iterator[Any]] = {name: start(name, RUNS[name][0](), folder / name, resume=True) for name in RUNS}
+    left["pipeline"] = start_pipeline(new_pipeline(), checkpoint=folder / "pipeline", resume=True)
     while left:
         for name in list(left):
             report = next(left[name], None)
             if report is None:
                 del left[name]
             else:
-                sys.stdout.write(f"{name}: epoch {report.epoch}, {report.seen} sentences\n")
+                sys.stdout.write(f"{name}\n")
                 sys.stdout.flush()
                 # Not so fast that there is no moment to be killed at.
                 time.sleep(0.002)

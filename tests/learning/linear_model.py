@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import DataError
-from treetune.evaluate.scorers import TREES, Scorer
+from treetune.evaluation.scorers import TREES, Scorer
+from treetune.learning.schedule import Schedule
 from treetune.models.base import Candidate
 from treetune.models.learning_options import LearningOptions
 
@@ -63,13 +64,13 @@ class LinearOnlineDecoder:
     def __len__(self) -> int:
         return len(self._sentences)
 
-    def k_best(self, place: int, k: int, *, constraint: Tree | None = None) -> list[Candidate[Tree]]:
-        word = self._sentences[place].words[0]
+    def k_best(self, index: int, k: int, *, constraint: Tree | None = None) -> list[Candidate[Tree]]:
+        word = self._sentences[index].forms[1]
         self._learner.log.append(("parse", word))
         return ranked(self._learner.model.space[word], self._learner.weights, k, constraint)
 
-    def move(self, place: int, better: Candidate[Tree], worse: Candidate[Tree], *, margin: float | None) -> bool:
-        word = self._sentences[place].words[0]
+    def update(self, index: int, better: Candidate[Tree], worse: Candidate[Tree], *, margin: float | None) -> bool:
+        word = self._sentences[index].forms[1]
         return self._learner.move(word, label_of(better.output), label_of(worse.output), margin)
 
 
@@ -100,8 +101,8 @@ class LinearLearner:
 
     def learn(self, order: NDArray[np.int64]) -> int:
         updated = 0
-        for place in order:
-            word, gold = self._treebank[place].sentence.words[0], label_of(self._treebank[place].gold)
+        for index in order:
+            word, gold = self._treebank[index].sentence.forms[1], label_of(self._treebank[index].gold)
             self.log.append(("learn", word))
             self.step()
             (best,) = ranked(self.model.space[word], self.weights, 1)
@@ -195,7 +196,7 @@ class LinearModel:
 
     def k_best(self, sentence: Sentence, k: int, *, constraint: Tree | None = None) -> list[Candidate[Tree]]:
         assert self.weights is not None
-        return ranked(self.space[sentence.words[0]], self.weights, k, constraint)
+        return ranked(self.space[sentence.forms[1]], self.weights, k, constraint)
 
     def k_best_batch(
         self,
@@ -254,3 +255,8 @@ def ranked(
     scores = {label: dot(outputs[label], weights) for label in fitting}
     best = sorted(fitting, key=lambda label: -scores[label])[:k]
     return [Candidate(output(label), scores[label]) for label in best]
+
+
+def round_robin(objectives: int) -> Schedule:
+    """One objective takes one step a round, each in its turn."""
+    return lambda objective, turn: turn % objectives == objective

@@ -125,7 +125,7 @@ def weights_met(start: int, epochs: int, seed: int = 0) -> list[dict[str, float]
             examples = [TREEBANK[place], *([example("w", "y3")] if epoch >= start else [])]
             for one in examples:
                 met.append(dict(weights))
-                outputs, gold = SPACE[one.sentence.words[0]], label_of(one.gold)
+                outputs, gold = SPACE[one.sentence.forms[1]], label_of(one.gold)
                 best = label_of(ranked(outputs, weights, 1)[0].output)
                 for name, value in difference(outputs[gold], outputs[best]).items():
                     weights[name] = weights.get(name, 0.0) + value

@@ -19,18 +19,27 @@ from typing import Any
 import checkpoint_runs
 import numpy as np
 import pytest
-from checkpoint_runs import DEV, EPOCHS, QUESTIONS, RUNS, TREEBANK, objectives, start
-from linear_model import LinearModel, Space, difference, example
+from checkpoint_runs import (
+    DEV,
+    EPOCHS,
+    QUESTIONS,
+    RUNS,
+    TREEBANK,
+    new_pipeline,
+    objectives,
+    start,
+    start_pipeline,
+)
+from linear_model import LinearModel, Space, difference, example, round_robin
 from safetensors.numpy import save_file
 
 from treetune import Objective
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.errors import ConfigError, DataError, ModelError, TreetuneError
 from treetune.learning.progress import Progress
-from treetune.learning.schedule import round_robin
 from treetune.learning.trainer import train
 from treetune.losses import Root
-from treetune.models.base import Parser
+from treetune.models.base import Parser, Storable
 from treetune.models.graph.parser import GraphParser
 from treetune.models.transition.parser import TransitionParser
 
@@ -40,7 +49,7 @@ OTHER = (
 )
 
 
-def contents(model: Parser) -> tuple[str, dict[str, bytes]]:
+def contents(model: Storable) -> tuple[str, dict[str, bytes]]:
     """All that a model file would hold."""
     config, tensors = model.state()
     return json.dumps(config, sort_keys=True), {name: array.tobytes() for name, array in tensors.items()}
@@ -174,11 +183,12 @@ def test_going_on_from_a_model_can_be_stopped_too(tmp_path: Path) -> None:
     assert refusal(lambda: list(more(old(2), resume=True))) == OTHER.format(path=tmp_path / "c")
 
 
-def test_killed_at_any_moment(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [1, pytest.param(6, marks=pytest.mark.slow)])
+def test_killed_at_any_moment(kills: int, tmp_path: Path) -> None:
     """All trainings run in one program, which is killed again and again without a warning."""
     draw = random.Random(time.time_ns())
     kept = 0
-    for lines in (draw.randint(12, 25), draw.randint(6, 40), draw.randint(1, 15)):
+    for lines in (draw.randint(16, 32), *(draw.randint(1, 40) for _ in range(kills - 1))):
         with subprocess.Popen(
             [sys.executable, checkpoint_runs.__file__, str(tmp_path)], stdout=subprocess.PIPE, text=True
         ) as child:
@@ -195,6 +205,10 @@ def test_killed_at_any_moment(tmp_path: Path) -> None:
     assert kept > 0
     for name in RUNS:
         assert finish(name, tmp_path / name)[0] == uninterrupted(name)[0], name
+    pipelines = [new_pipeline(), new_pipeline()]
+    list(start_pipeline(pipelines[0]))
+    list(start_pipeline(pipelines[1], checkpoint=tmp_path / "pipeline", resume=True))
+    assert contents(pipelines[1]) == contents(pipelines[0])
 
 
 # What is refused.
@@ -329,7 +343,7 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", ['{"epoch": 1', "[]", '{"told": "x"}'])
 def test_a_damaged_note_is_refused(content: str, tmp_path: Path) -> None:
     path = tmp_path / "c"
-    save_file({"weights": np.zeros(3)}, path, metadata={"treetune checkpoint 2": content, "checksum": "0"})
+    save_file({"weights": np.zeros(3)}, path, metadata={"treetune checkpoint 3": content, "checksum": "0"})
     problem = refusal(lambda: finish("perceptron", path), ModelError)
     assert problem == DAMAGED.format(path=path)
 

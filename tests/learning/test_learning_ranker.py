@@ -45,7 +45,7 @@ class Scripted:
     def __len__(self) -> int:
         return 8
 
-    def k_best(self, place: int, k: int, *, constraint: Tree | None = None) -> list[Candidate[Tree]]:
+    def k_best(self, index: int, k: int, *, constraint: Tree | None = None) -> list[Candidate[Tree]]:
         if constraint is not None:
             self.constraints.append(constraint)
             if self.fitting is None:
@@ -54,8 +54,8 @@ class Scripted:
         self.asked.append(k)
         return self.candidates[: k - 1 if k in self.short else k]
 
-    def move(self, place: int, better: Candidate[Tree], worse: Candidate[Tree], *, margin: float | None) -> bool:
-        self.moved.append((place, label_of(better.output), label_of(worse.output), margin))
+    def update(self, index: int, better: Candidate[Tree], worse: Candidate[Tree], *, margin: float | None) -> bool:
+        self.moved.append((index, label_of(better.output), label_of(worse.output), margin))
         return self.moves
 
 
@@ -106,7 +106,7 @@ def test_nothing_moves_when_the_best_output_costs_nothing() -> None:
 
 def test_nothing_moves_when_the_best_output_costs_least() -> None:
     online_decoder, loss = Scripted("abcd"), Priced({"a": 0.5, "b": 1.0, "c": 0.5, "d": 0.75})
-    assert take_step(online_decoder, loss, search="list", k=4) == Step(Outcome.STUCK, 0.5, 0.5)
+    assert take_step(online_decoder, loss, search="list", k=4) == Step(Outcome.NO_BETTER, 0.5, 0.5)
     assert online_decoder.moved == []
 
 
@@ -118,7 +118,7 @@ def test_of_equal_costs_the_model_s_best_wins() -> None:
 
 def test_a_list_is_no_longer_than_it_may_be() -> None:
     online_decoder, loss = Scripted("abcd"), Priced({"a": 1.0, "b": 1.0, "c": 0.0, "d": 0.0})
-    assert take_step(online_decoder, loss, search="list", k=2).outcome is Outcome.STUCK
+    assert take_step(online_decoder, loss, search="list", k=2).outcome is Outcome.NO_BETTER
     assert online_decoder.asked == [2]
 
 
@@ -139,14 +139,14 @@ def test_a_growing_list_doubles_until_something_is_better() -> None:
 def test_a_growing_list_ends_at_its_cap(k: int, max_k: int, asked: list[int]) -> None:
     labels = [f"y{rank}" for rank in range(100)]
     online_decoder, loss = Scripted(labels), Priced(dict.fromkeys(labels, 1.0))
-    assert take_step(online_decoder, loss, k=k, max_k=max_k) == Step(Outcome.STUCK, 1.0, 1.0)
+    assert take_step(online_decoder, loss, k=k, max_k=max_k) == Step(Outcome.NO_BETTER, 1.0, 1.0)
     assert online_decoder.asked == asked
     assert [label for asked in loss.asked for label in asked] == labels[: online_decoder.asked[-1]]
 
 
 def test_a_growing_list_ends_when_there_is_nothing_new() -> None:
     online_decoder, loss = Scripted("abc"), Priced(dict.fromkeys("abc", 1.0))
-    assert take_step(online_decoder, loss, k=2) == Step(Outcome.STUCK, 1.0, 1.0)
+    assert take_step(online_decoder, loss, k=2) == Step(Outcome.NO_BETTER, 1.0, 1.0)
     assert online_decoder.asked == [2, 4, 8]
     assert loss.asked == [["a", "b"], ["c"]]
 
@@ -162,12 +162,12 @@ def test_a_longer_list_may_begin_with_another_output() -> None:
     class Wider(Scripted):
         """The wider beam finds a better first output, as cheap as the old one was dear."""
 
-        def k_best(self, place: int, k: int, *, constraint: Tree | None = None) -> list[Candidate[Tree]]:
-            found = super().k_best(place, k, constraint=constraint)
+        def k_best(self, index: int, k: int, *, constraint: Tree | None = None) -> list[Candidate[Tree]]:
+            found = super().k_best(index, k, constraint=constraint)
             return found if k == 2 else [Candidate(output("new"), 1.0), *found]
 
     online_decoder, loss = Wider("abcd"), Priced({"a": 0.75, "b": 1.0, "c": 0.5, "d": 1.0, "new": 0.25})
-    assert take_step(online_decoder, loss, k=2, max_k=4) == Step(Outcome.STUCK, 0.25, 0.25)
+    assert take_step(online_decoder, loss, k=2, max_k=4) == Step(Outcome.NO_BETTER, 0.25, 0.25)
     assert online_decoder.moved == []
 
 
@@ -192,7 +192,7 @@ def test_constrained_search_moves_to_what_is_known() -> None:
 
 def test_what_is_known_may_fit_into_no_output() -> None:
     online_decoder, loss = Scripted("ab"), Priced({"a": 1.0})
-    assert take_step(online_decoder, loss, search="forced") == Step(Outcome.STUCK, 1.0, 1.0)
+    assert take_step(online_decoder, loss, search="forced") == Step(Outcome.NO_BETTER, 1.0, 1.0)
     assert online_decoder.constraints == [output("known")]
     assert online_decoder.moved == []
 
@@ -200,7 +200,7 @@ def test_what_is_known_may_fit_into_no_output() -> None:
 @pytest.mark.parametrize("cost", [1.0, 2.0])
 def test_what_is_known_may_not_be_better(cost: float) -> None:
     online_decoder, loss = Scripted("ab", fitting=Candidate(output("z"), -9.0)), Priced({"a": 1.0, "z": cost})
-    assert take_step(online_decoder, loss, search="forced") == Step(Outcome.STUCK, 1.0, 1.0)
+    assert take_step(online_decoder, loss, search="forced") == Step(Outcome.NO_BETTER, 1.0, 1.0)
     assert online_decoder.moved == []
 
 
@@ -208,7 +208,7 @@ def test_what_is_known_may_not_be_better(cost: float) -> None:
 def test_an_output_that_leads_already_teaches_nothing(search: str) -> None:
     online_decoder = Scripted("ab", fitting=Candidate(output("b"), 1.0), moves=False)
     loss = Priced({"a": 1.0, "b": 0.0})
-    assert take_step(online_decoder, loss, search=search, k=2) == Step(Outcome.STUCK, 1.0, 1.0)
+    assert take_step(online_decoder, loss, search=search, k=2) == Step(Outcome.NO_BETTER, 1.0, 1.0)
     assert online_decoder.moved == [(5, "b", "a", 1.0)]
 
 
@@ -233,7 +233,7 @@ def test_an_output_that_nothing_improves_on_has_near_misses_too() -> None:
 
 def test_a_near_miss_that_is_far_enough_teaches_nothing() -> None:
     online_decoder = Scripted("ab", moves=False)
-    for prices, outcome in (((0.0, 1.0), Outcome.ALREADY_BEST), ((1.0, 2.0), Outcome.STUCK)):
+    for prices, outcome in (((0.0, 1.0), Outcome.ALREADY_BEST), ((1.0, 2.0), Outcome.NO_BETTER)):
         loss = Priced(dict(zip("ab", prices, strict=True)))
         assert take_step(online_decoder, loss, search="list", k=2, margin_updates=True).outcome is outcome
     assert online_decoder.moved == [(5, "a", "b", 1.0)] * 2
@@ -265,7 +265,7 @@ def test_a_step_is_that_of_the_algorithm(prices: list[float], k: int, growing: b
         assert online_decoder.moved == [(5, labels[cheapest], "y0", prices[0] - min(best))]
     else:
         assert online_decoder.moved == []
-        assert step == Step(Outcome.STUCK if prices[0] else Outcome.ALREADY_BEST, prices[0], prices[0])
+        assert step == Step(Outcome.NO_BETTER if prices[0] else Outcome.ALREADY_BEST, prices[0], prices[0])
         assert not growing or prices[0] == 0 or min(prices[:8]) == prices[0]
     if len(online_decoder.asked) > 1:
         # The list before was too short.

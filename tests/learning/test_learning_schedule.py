@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from linear_model import LinearModel, Space, example, sentence
+from linear_model import LinearModel, Space, example, round_robin, sentence
 
 from treetune.errors import ConfigError
 from treetune.learning import trainer
 from treetune.learning.objectives import Item, Objective
 from treetune.learning.progress import Progress
-from treetune.learning.schedule import Schedule, by_rates, round_robin
+from treetune.learning.schedule import Schedule, by_rates
 from treetune.learning.trainer import train
 
 RATES = [0.25, 0.5, 1.0, 2.0, 3.5]
@@ -153,7 +153,7 @@ def test_other_objectives_start_in_the_third_epoch() -> None:
 def test_a_schedule_that_never_serves_the_first_objective_is_refused_at_once(
     others: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trainer, "MOST_IDLE_ROUNDS", 5000)
+    monkeypatch.setattr("treetune.learning.schedule.MOST_IDLE_ROUNDS", 5000)
     model = LinearModel(SPACE, {})
     objectives = [other(name, 5) for name in others]
     reports = train(model, treebank(3), objectives=objectives, schedule=lambda objective, turn: objective > 0)

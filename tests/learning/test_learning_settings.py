@@ -11,11 +11,13 @@ import pytest
 
 from stub_parser import StubLearner, StubParser
 from treetune.corpus.sentence import Example
+from treetune.corpus.tags import tagged
 from treetune.errors import ConfigError
 from treetune.learning.trainer import train
 from treetune.models.base import Parser
 from treetune.models.graph.parser import GraphParser
-from treetune.models.learning_options import LEARNERS, check_learner
+from treetune.models.learning_options import DEFAULT_SEED, LEARNERS, LearnerConfig
+from treetune.models.sequence.tagger import Tagger
 from treetune.models.transition.parser import TransitionParser
 from treetune.sample import generate
 
@@ -41,13 +43,13 @@ class Recorder(StubParser):
 def test_every_option_reaches_the_learner() -> None:
     model = Recorder()
     train(model, EXAMPLES)
-    assert model.asked == {"seed": 0, "warm_start": False}
+    assert model.asked == {"seed": DEFAULT_SEED, "warm_start": False}
     other = {"learner": "mira", "update": "early", "k": 3, "clip": 0.25, "cost_augmented": True, "seed": 4}
     train(model, EXAMPLES, **other)  # type: ignore[arg-type]
     assert model.asked == {**other, "warm_start": False}
     model.labels, model.weights = ("dep",), np.zeros(3, np.float32)
     train(model, EXAMPLES, warm_start=True)
-    assert model.asked == {"seed": 0, "warm_start": True}
+    assert model.asked == {"seed": DEFAULT_SEED, "warm_start": True}
 
 
 def test_every_report_has_the_settings() -> None:
@@ -69,7 +71,7 @@ def settings(model: Parser, **options: Any) -> dict[str, Any]:
     [
         (kind, learner)
         for kind in KINDS
-        for learner in (None, *LEARNERS)
+        for learner in (None, *LEARNERS["graph"])
         if kind == "graph" or learner != "factored-mira"  # which is for first-order graph parsers alone
     ],
 )
@@ -106,7 +108,7 @@ def test_a_step_without_bounds_can_be_noted() -> None:
 WRONG: list[tuple[dict[str, Any], str, tuple[str, ...]]] = [
     (
         {"learner": "mirra"},
-        "unknown learner 'mirra'; known: factored-mira, mira, perceptron (did you mean 'mira'?)",
+        "unknown learner 'mirra'; known: crf, factored-mira, mira, perceptron (did you mean 'mira'?)",
         ("transition", "graph"),
     ),
     ({"learner": "mira", "k": 0}, "k must be at least 1, found 0", ("transition", "graph")),
@@ -119,12 +121,12 @@ WRONG: list[tuple[dict[str, Any], str, tuple[str, ...]]] = [
     ),
     (
         {"learner": "factored-mira"},
-        "the learner factored-mira is for graph parsers; transition parsers know perceptron and mira",
+        "the learner factored-mira is not for transition parsers, which have perceptron, mira",
         ("transition",),
     ),
     (
         {"cost_augmented": True},
-        "cost-augmented search is for graph parsers; the parser is transition",
+        "cost_augmented is an option of graph parsers, not of transition parsers",
         ("transition",),
     ),
     (
@@ -139,7 +141,7 @@ WRONG: list[tuple[dict[str, Any], str, tuple[str, ...]]] = [
     ),
     (
         {"update": "early"},
-        "update 'early' is for transition parsers; a graph parser learns from whole trees",
+        "update is an option of transition parsers, not of graph parsers",
         ("graph",),
     ),
 ]
@@ -158,9 +160,51 @@ def test_wrong_options_are_found_without_data_and_with(options: dict[str, Any], 
         assert str(caught.value) == problem
 
 
-@pytest.mark.parametrize("name", [None, *LEARNERS])
+@pytest.mark.parametrize("name", [None, "perceptron", "mira", "factored-mira"])
 def test_right_options_are_not_refused(name: str | None) -> None:
-    check_learner(name, k=1, clip=1e-9)
-    check_learner(name, k=100, clip=None)
-    check_learner(name, k=100, clip=float("inf"))
-    GraphParser().check_learning(learner=name, cost_augmented=name != "factored-mira")
+    for k, clip in ((1, 1e-9), (100, float("inf"))):
+        assert LearnerConfig(learner=name, k=k, clip=clip).learner == name
+    learner = GraphParser().learner(EXAMPLES, learner=name, cost_augmented=name != "factored-mira")
+    assert learner.settings()["learner"] == (name or "mira")
+
+
+TAGS = tagged(EXAMPLES, ("upos", "xpos"))
+EFFECTS: dict[str, tuple[Callable[[], Any], Sequence[Any], list[dict[str, Any]]]] = {
+    "transition": (
+        lambda: TransitionParser(beam=4),
+        EXAMPLES,
+        [{"learner": "perceptron"}, {"update": "early"}, {"update": "dynamic"}, {"k": 1}, {"clip": 0.001}, {"seed": 2}],
+    ),
+    "greedy": (lambda: TransitionParser(beam=1), EXAMPLES, [{"learner": "mira"}, {"update": "early"}, {"seed": 2}]),
+    "graph": (
+        GraphParser,
+        EXAMPLES,
+        [
+            {"learner": "perceptron"},
+            {"learner": "factored-mira"},
+            {"k": 1},
+            {"clip": 0.001},
+            {"cost_augmented": True},
+            {"seed": 2},
+        ],
+    ),
+    "tagger": (lambda: Tagger(columns=("upos", "xpos")), TAGS, [
+        {"learner": "perceptron"}, {"learner": "crf"}, {"k": 1}, {"clip": 0.001}, {"seed": 2},
+    ]),
+}  # fmt: skip
+
+
+def weights(make: Callable[[], Any], treebank: Sequence[Any], **options: Any) -> dict[str, bytes]:
+    model = make()
+    for _ in train(model, treebank, **{"epochs": 3, **options}):
+        pass
+    return {name: array.tobytes() for name, array in model.state()[1].items()}
+
+
+@pytest.mark.parametrize("kind", EFFECTS)
+def test_every_option_changes_the_weights(kind: str) -> None:
+    make, treebank, changes = EFFECTS[kind]
+    usual = weights(make, treebank)
+    assert weights(make, treebank, threads=2) == usual
+    for options in ({"epochs": 2}, *changes):
+        assert weights(make, treebank, **options) != usual, options

@@ -10,7 +10,7 @@ import pytest
 from treetune.corpus.base_trees import with_base_trees
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ModelError
-from treetune.evaluate.scores import evaluate
+from treetune.evaluation.scores import evaluate_trees
 from treetune.learning.stacking import train_stacked
 from treetune.learning.trainer import train
 from treetune.models.graph.parser import GraphParser
@@ -75,8 +75,8 @@ def test_the_stacked_parser_beats_the_same_parser_alone(
     for _ in train(alone, sample.train, dev=sample.dev, epochs=4):
         pass
     sentences = sentences_of(sample.test)
-    without = evaluate(sample.test, alone.predict_batch(sentences))
-    found = evaluate(sample.test, stacked.predict_batch(sentences))
+    without = evaluate_trees(sample.test, alone.predict_batch(sentences))
+    found = evaluate_trees(sample.test, stacked.predict_batch(sentences))
     assert found.las > without.las + 0.05
     assert found.uas > without.uas
 
@@ -85,7 +85,7 @@ def test_a_better_base_tree_gives_better_trees(sample: Treebank, stacked: Stacke
     sentences = sentences_of(sample.test)
     gold = with_base_trees(sentences, [example.gold for example in sample.test])
     chains = with_base_trees(sentences, [Tree.of(range(len(sentence))) for sentence in sentences])
-    scores = [evaluate(sample.test, stacked.predict_batch(them)).uas for them in (chains, sentences, gold)]
+    scores = [evaluate_trees(sample.test, stacked.predict_batch(them)).uas for them in (chains, sentences, gold)]
     assert scores[0] < scores[1] - 0.05
     assert scores[1] < scores[2] - 0.02
 

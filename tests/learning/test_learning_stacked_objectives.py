@@ -106,7 +106,7 @@ def test_gold_trees_need_base_trees_of_their_own() -> None:
     with pytest.raises(DataError) as caught:
         train(model, stacked(TREEBANK), objectives=[Objective(QUESTIONS, name="more trees")])
     assert str(caught.value) == (
-        "sentence 31 of the treebank has no base tree; attach jackknifed trees to all sentences first"
+        "sentence 31 of the treebank has no base tree; attach jackknifed trees to all of them first"
     )
 
 
@@ -117,5 +117,5 @@ def test_without_a_base_tree_at_hand_sentences_must_have_one(kind: str) -> None:
         train(MAINS[kind](), stacked(TREEBANK), objectives=[Objective(QUESTIONS, Root())])
     assert str(caught.value) == (
         "this model was trained with the trees of a base parser; "
-        "give it with --base FILE, in Python with treetune.corpus.with_base_trees"
+        "give them with --base FILE, in Python with treetune.corpus.with_base_trees"
     )

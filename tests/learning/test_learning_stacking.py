@@ -62,15 +62,15 @@ def test_stages_come_in_order_and_the_last_report_has_the_model() -> None:
     ]
     assert ends == [
         *[("jackknife", fold, epoch) for fold in (1, 2) for epoch in (1, 2)],
-        *[("base_tree", None, epoch) for epoch in (1, 2)],
+        *[("base", None, epoch) for epoch in (1, 2)],
         *[("main", None, epoch) for epoch in (1, 2, 3)],
     ]
     settings = {report.stage: report.training.settings for report in reports if report.training is not None}
     assert settings["jackknife"] == settings["base"]
     assert (settings["base"]["k"], settings["base"]["learner"], settings["base"]["seed"]) == (3, None, 6)
     assert (settings["main"]["k"], settings["main"]["learner"], settings["main"]["seed"]) == (5, "mira", 6)
-    (parsed,) = [report.fold for report in reports if report.fold is not None and report.fold.trees is not None]
-    assert parsed.trees == (CHAIN,) * 8
+    (parsed,) = [report.fold for report in reports if report.fold is not None and report.fold.outputs is not None]
+    assert parsed.outputs == (CHAIN,) * 8
 
 
 def test_dev_is_parsed_by_the_whole_base_tree_once_and_chooses_the_epoch() -> None:
@@ -142,4 +142,4 @@ def test_base_trees_are_those_of_the_jackknife() -> None:
         return EchoParser(on_learner=learned_from.append)
 
     *_, _ = train_stacked(make, make_main, treebank, folds=3, base_options={"epochs": 1}, seed=2)
-    assert tuple(example.sentence.base_tree for example in learned_from[0]) == last.trees
+    assert tuple(example.sentence.base_tree for example in learned_from[0]) == last.outputs

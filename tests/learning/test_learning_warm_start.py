@@ -15,7 +15,7 @@ import treetune
 from treetune import Objective, train
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ConfigError, DataError, TreetuneError
-from treetune.evaluate.scores import evaluate
+from treetune.evaluation.scores import evaluate_trees
 from treetune.learning.objectives import STEPS
 from treetune.losses import Attachment, Root
 from treetune.models.base import Parser
@@ -27,7 +27,9 @@ DECLARATIVES = generate(60, seed=4, kinds=("declarative",))
 QUESTIONS = generate(40, seed=5, kinds=("yes-no", "wh"))
 TEST = generate(40, seed=6, kinds=("yes-no", "wh"))
 
-# Statements on small samples, which were made with parsers that may give any label.
+# On samples as small as these, how many k-best lists hold a better root depends on the seed.
+SEED = 0
+# Parsers that may give any label.
 MAKERS: dict[str, tuple[Callable[[], Parser], dict[str, Any]]] = {
     "transition": (lambda: TransitionParser(labels_by_tag=False, beam=4), {"learner": "perceptron"}),
     "transition mira": (lambda: TransitionParser(labels_by_tag=False, beam=4), {"learner": "mira", "clip": 0.05}),
@@ -41,7 +43,7 @@ MAKERS: dict[str, tuple[Callable[[], Parser], dict[str, Any]]] = {
 def state_of(kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
     make, options = MAKERS[kind]
     model = make()
-    for _ in train(model, DECLARATIVES, epochs=4, **options):
+    for _ in train(model, DECLARATIVES, epochs=4, seed=SEED, **options):
         pass
     return model.state()
 
@@ -52,7 +54,7 @@ def trained(kind: str) -> Parser:
 
 
 def run(model: Parser, treebank: Sequence[Example] = (), **options: Any) -> Parser:
-    for _ in train(model, treebank, warm_start=True, **options):
+    for _ in train(model, treebank, warm_start=True, **{"seed": SEED, **options}):
         pass
     return model
 
@@ -63,30 +65,13 @@ def contents(model: Parser) -> tuple[str, dict[str, bytes]]:
 
 
 def score(model: Parser, examples: Sequence[Example], metric: str) -> float:
-    return evaluate(examples, model.predict_batch([example.sentence for example in examples]))[metric]
+    return evaluate_trees(examples, model.predict_batch([example.sentence for example in examples]))[metric]
 
 
 def refusal(attempt: Callable[[], object], kind: type[TreetuneError] = ConfigError) -> str:
     with pytest.raises(kind) as caught:
         attempt()
     return str(caught.value)
-
-
-@pytest.mark.parametrize("kind", MAKERS)
-def test_before_any_step_nothing_has_changed(kind: str) -> None:
-    model, other = trained(kind), trained(kind)
-    learner = model.learner([], warm_start=True)
-    assert len(learner) == 0
-    learner.install(other, learner.snapshot())
-    sentences = [example.sentence for example in (*DECLARATIVES[:20], *TEST[:20])]
-    assert other.predict_batch(sentences) == model.predict_batch(sentences)
-    online_decoder = learner.online_decoder(sentences)
-    for place, sentence in enumerate(sentences[:10]):
-        frozen, live = model.k_best(sentence, 1)[0], online_decoder.k_best(place, 1)[0]
-        assert live.output == frozen.output
-        # float32 against integers
-        assert live.score == pytest.approx(frozen.score, rel=1e-5)
-        assert other.score(sentence, frozen) == pytest.approx(frozen.score, rel=1e-3)
 
 
 @pytest.mark.parametrize("kind", MAKERS)
@@ -105,7 +90,7 @@ def test_a_deployed_parser_learns_roots_with_and_without_its_treebank(kind: str,
     model, before = trained(kind), trained(kind)
     treebank = DECLARATIVES if with_treebank else []
     objective = Objective(QUESTIONS, Root())
-    reports = list(train(model, treebank, objectives=[objective], warm_start=True, epochs=4))
+    reports = list(train(model, treebank, objectives=[objective], warm_start=True, epochs=4, seed=SEED))
     costs = [report.objectives[-1].cost or 0.0 for report in reports if report.is_epoch_end]
     assert min(costs) < costs[0]
     assert score(model, TEST, "root") > score(before, TEST, "root") - 0.05
@@ -158,7 +143,7 @@ def test_a_file_is_enough_to_go_on(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "learned_by"),
+    ("kind", "trained_by"),
     [
         ("transition", {"learner": "perceptron"}),
         ("transition mira", {"learner": "mira", "clip": 0.05, "k": 5}),
@@ -166,19 +151,19 @@ def test_a_file_is_enough_to_go_on(kind: str, tmp_path: Path) -> None:
         ("graph joint", {"learner": "perceptron"}),
     ],
 )
-def test_the_learner_of_the_weights_is_noted_and_goes_on(kind: str, learned_by: dict[str, Any], tmp_path: Path) -> None:
+def test_the_learner_of_the_weights_is_noted_and_goes_on(kind: str, trained_by: dict[str, Any], tmp_path: Path) -> None:
     treetune.save(trained(kind), tmp_path / "model")
-    assert treetune.storage.inspect(tmp_path / "model").config["learned_by"] == learned_by
+    assert treetune.storage.inspect(tmp_path / "model").config["trained_by"] == trained_by
     settings = treetune.load(tmp_path / "model").learner([], warm_start=True).settings()
-    assert settings["learner"] == learned_by["learner"]
-    assert settings.get("clip") == learned_by.get("clip")
+    assert settings["learner"] == trained_by["learner"]
+    assert settings.get("clip") == trained_by.get("clip")
 
 
 def test_a_step_without_bounds_goes_on_without() -> None:
     model = GraphParser()
     for _ in train(model, DECLARATIVES[:10], epochs=1, clip=float("inf")):
         pass
-    assert model.learned_by["clip"] is None
+    assert model.trained_by["clip"] is None
     learner = model.learner([], warm_start=True)
     assert learner.clip == float("inf")  # type: ignore[attr-defined]
     # Another step may be asked for.
@@ -191,16 +176,20 @@ def test_a_step_without_bounds_goes_on_without() -> None:
         (
             "transition",
             "mira",
-            "the model was trained by the learner perceptron, whose weights are of another size than those of mira; "
-            "go on with perceptron, or train anew",
+            "the model was trained by the learner perceptron, whose weights are of another scale than those of mira; "
+            "continue with perceptron, or train a new model",
         ),
         (
             "graph",
             "perceptron",
-            "the model was trained by the learner mira, whose weights are of another size than those of perceptron; "
-            "go on with mira, or train anew",
+            "the model was trained by the learner mira, whose weights are of another scale than those of perceptron; "
+            "continue with mira, or train a new model",
         ),
-        ("graph", "mirra", "unknown learner 'mirra'; known: factored-mira, mira, perceptron (did you mean 'mira'?)"),
+        (
+            "graph",
+            "mirra",
+            "unknown learner 'mirra'; known: crf, factored-mira, mira, perceptron (did you mean 'mira'?)",
+        ),
     ],
 )
 def test_another_learner_is_refused(kind: str, learner: str, problem: str) -> None:
@@ -216,17 +205,6 @@ def test_what_the_learner_of_the_weights_cannot_do_is_refused() -> None:
     problem = refusal(lambda: train(model, DECLARATIVES, warm_start=True, cost_augmented=True))
     assert problem == "factored-mira compares every arc with the gold one, so there is no search to augment"
     assert run(model, objectives=[Objective(QUESTIONS[:5], Root())], epochs=1).is_trained
-
-
-@pytest.mark.parametrize("kind", ["transition", "transition mira", "graph"])
-def test_old_files_do_not_name_their_learner(kind: str) -> None:
-    config, tensors = state_of(kind)
-    old = type(trained(kind)).from_state({key: value for key, value in config.items() if key != "learned_by"}, tensors)
-    for name in ("perceptron", "mira"):
-        assert old.learner([], warm_start=True, learner=name).settings()["learner"] == name
-    usual = "perceptron" if kind in ("greedy", "graph joint") else "mira"
-    assert old.learner([], warm_start=True).settings()["learner"] == usual
-    assert run(old, DECLARATIVES[:5], epochs=1).state()[0]["learned_by"]["learner"] == usual
 
 
 WORDS = Sentence.of(["the", "dog", "sees", "it"], upos=["DET", "NOUN", "VERB", "PRON"])

@@ -8,7 +8,7 @@ import pytest
 
 from treetune import Objective, TransitionParser, train
 from treetune.corpus.sentence import Sentence, Tree
-from treetune.learning.word_dropout import FORMS, HIDDEN, word_dropout
+from treetune.learning.word_dropout import COPIES, DROPPED, word_dropout
 from treetune.losses import Root
 from treetune.models.transition.learner import TransitionLearner
 from treetune.sample import generate
@@ -21,14 +21,14 @@ SENTENCES = [example.sentence for example in QUESTIONS]
 def test_sentences_come_as_they_are_and_with_words_hidden() -> None:
     plain, *others = word_dropout(SENTENCES, 0.3, [1, 2])
     assert plain == SENTENCES
-    assert len(others) == FORMS
+    assert len(others) == COPIES
     hidden = total = 0
     for form in others:
         for sentence, original in zip(form, SENTENCES, strict=True):
             assert sentence.forms[0] == original.forms[0]
             assert (sentence.upos, sentence.xpos, sentence.feats) == (original.upos, original.xpos, original.feats)
             changed = [word for word, kept in zip(sentence.forms, original.forms, strict=True) if word != kept]
-            assert set(changed) <= {HIDDEN}
+            assert set(changed) <= {DROPPED}
             hidden += len(changed)
             total += len(sentence)
     assert 0.25 < hidden / total < 0.35
@@ -37,7 +37,7 @@ def test_sentences_come_as_they_are_and_with_words_hidden() -> None:
 def test_lemmas_are_hidden_with_their_words() -> None:
     sentence = Sentence.of(["Dogs", "bark"], lemmas=["dog", "bark"])
     for (one,) in word_dropout([sentence], 0.99, [0])[1:]:
-        assert one.forms[1:] == (HIDDEN, HIDDEN)
+        assert one.forms[1:] == (DROPPED, DROPPED)
         assert one.lemmas[1:] == ("_", "_")
 
 
@@ -89,5 +89,5 @@ def test_the_model_meets_hidden_words_only_if_asked(hide: float, monkeypatch: py
         TransitionParser(beam=1), STATEMENTS, objectives=[Objective(QUESTIONS, Root(), word_dropout=hide)], epochs=3
     ):
         pass
-    assert len(met) == len(QUESTIONS) * (1 + FORMS if hide else 1)
-    assert any(HIDDEN in sentence.forms for sentence in met) == bool(hide)
+    assert len(met) == len(QUESTIONS) * (1 + COPIES if hide else 1)
+    assert any(DROPPED in sentence.forms for sentence in met) == bool(hide)

@@ -33,7 +33,7 @@ class Problem:
     costs: Mapping[str, Mapping[str, int]]
 
     def cost(self, sentence: Sentence, tree: Tree, reference: Any) -> float:
-        return float(self.costs[sentence.words[0]][label_of(tree)])
+        return float(self.costs[sentence.forms[1]][label_of(tree)])
 
     def best(self, word: str) -> str:
         return min(self.costs[word], key=lambda label: self.costs[word][label])
@@ -202,8 +202,8 @@ def test_the_counter_example_is_stuck_as_printed(learner: str, step: Step) -> No
     reports = list(train(model, objectives=[objective], warm_start=True, epochs=25, learner=learner))
     for report in reports:
         (tally,) = report.objectives
-        assert (tally.seen, tally.updated, tally.already_best, tally.stuck) == (1, 0, 0, 1)
-        assert (tally.cost, tally.better) == (1.0, 1.0)
+        assert (tally.seen, tally.updated, tally.already_best, tally.no_better) == (1, 0, 0, 1)
+        assert (tally.cost, tally.target_cost) == (1.0, 1.0)
     assert model.weights == RANKED
     assert label_of(model.predict(sentence("x"))) == "y1"
 
@@ -219,7 +219,7 @@ def test_the_counter_example_is_freed(options: dict[str, Any]) -> None:
     # y3 gains on y1 by 2 a step; the first makes all three equal.
     assert [tally.updated for tally in ends] == [1, 1] + [0] * 23
     assert [tally.already_best for tally in ends] == [0, 0] + [1] * 23
-    assert [(tally.cost, tally.better) for tally in ends] == [(1.0, 0.0)] * 2 + [(0.0, 0.0)] * 23
+    assert [(tally.cost, tally.target_cost) for tally in ends] == [(1.0, 0.0)] * 2 + [(0.0, 0.0)] * 23
     assert label_of(model.predict(sentence("x"))) == "y3"
 
 
@@ -236,5 +236,5 @@ def test_the_smallest_step_frees_the_counter_example_at_once() -> None:
 
 def test_lists_that_may_not_grow_enough_stay_stuck() -> None:
     model, reports = three_outputs(search="growing", k=1, max_k=2)
-    assert all(report.objectives[0].stuck == 1 for report in reports)
+    assert all(report.objectives[0].no_better == 1 for report in reports)
     assert model.weights == RANKED

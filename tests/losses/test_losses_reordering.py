@@ -12,7 +12,7 @@ from strategies import trees
 from treetune.corpus.orders import WordOrder
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.errors import ConfigError, DataError
-from treetune.evaluate.ordering import evaluate_orders
+from treetune.evaluation.ordering import evaluate_orders
 from treetune.losses import Reordering, Root, Weighted, make_loss
 from treetune.reorder import Precedence, Reorderer, Rule, RuleSet, load_rules
 
@@ -101,6 +101,6 @@ def test_a_sum_reads_what_its_parts_read() -> None:
     assert both(SENTENCE, RIGHT, ORDER) == 0
     assert Weighted([(1, Root())]).reference == Root().reference
     with pytest.raises(
-        ConfigError, match=r"^the parts of loss weighted must compare with the same, found order and tree$"
+        ConfigError, match=r"^the parts of loss weighted must be for the same references, found order and tree$"
     ):
         Weighted([(1, Reordering()), (1, Root())])

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from treetune import Example, GraphParser, Sentence, TransitionParser, Tree, train
-from treetune.build import make_parser
 from treetune.features.encoding import FIRST_ID, Encoder
 from treetune.models import labels as table
 from treetune.models.labels import LabelTable
+from treetune.models.registry import make_parser
 
 SENTENCES = [
     Sentence.of(["dogs", "bark", "."], upos=["NOUN", "VERB", "PUNCT"]),

@@ -10,18 +10,18 @@ import treetune
 from pipeline_samples import small_pipeline
 from treetune.corpus.rawtext import raw_text
 from treetune.errors import ConfigError
-from treetune.evaluate.alignment import evaluate_text
+from treetune.evaluation.alignment import evaluate_text
 from treetune.models.graph.parser import GraphParser
 from treetune.models.pipeline import Pipeline
-from treetune.models.quantize import compact
+from treetune.models.quantize import quantize
 from treetune.sample import generate
 
 
-def test_a_compact_pipeline_is_smaller_and_nearly_as_good(tmp_path: Path) -> None:
+def test_a_quantized_pipeline_is_smaller_and_nearly_as_good(tmp_path: Path) -> None:
     gold = generate(80, seed=70)
     text = raw_text(example.sentence for example in gold)
     scores, sizes = [], []
-    for number, pipeline in enumerate((small_pipeline(), compact(small_pipeline(), prune=0.0))):
+    for number, pipeline in enumerate((small_pipeline(), quantize(small_pipeline(), prune=0.0))):
         treetune.save(pipeline, tmp_path / str(number))
         sizes.append((tmp_path / str(number)).stat().st_size)
         again = treetune.load(tmp_path / str(number))
@@ -37,7 +37,7 @@ def test_a_compact_pipeline_is_smaller_and_nearly_as_good(tmp_path: Path) -> Non
 def test_pruning_makes_it_smaller_still() -> None:
     sizes = []
     for prune in (0.0, 0.1, 0.5):
-        parser = compact(small_pipeline(), prune=prune).parser
+        parser = quantize(small_pipeline(), prune=prune).parser
         assert parser is not None
         sizes.append(parser.weights.rows)  # type: ignore[attr-defined]
     assert sizes == sorted(sizes, reverse=True)
@@ -46,7 +46,7 @@ def test_pruning_makes_it_smaller_still() -> None:
 
 def test_other_parts_stay_as_they_are() -> None:
     parser = GraphParser()
-    pipeline = compact(Pipeline(small_pipeline().tokenizer, parser=_trained(parser)))
+    pipeline = quantize(Pipeline(small_pipeline().tokenizer, parser=_trained(parser)))
     assert pipeline.parser is parser
     assert pipeline.tokenizer is small_pipeline().tokenizer
 
@@ -59,4 +59,4 @@ def _trained(parser: GraphParser) -> GraphParser:
 
 def test_a_wrong_share_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"^prune must be at least 0 and less than 1, found 1$"):
-        compact(small_pipeline(), prune=1)
+        quantize(small_pipeline(), prune=1)

@@ -11,7 +11,7 @@ import pytest
 import treetune
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.errors import ConfigError, DataError, ModelError, TreetuneError
-from treetune.evaluate import evaluate
+from treetune.evaluation import evaluate_trees
 from treetune.learning.reranking import WEIGHTS, tune_weight
 from treetune.models.base import Parser
 from treetune.models.feature_model import TreeParser
@@ -112,7 +112,7 @@ def test_the_weight_is_the_best_on_dev() -> None:
     assert parser.k == 5
     for weight, scores in tried.items():
         trees = Reranker(base(), second(), weight=weight, k=5).predict_batch(SENTENCES)
-        assert evaluate(DEV, trees).las == scores.las
+        assert evaluate_trees(DEV, trees).las == scores.las
     best = max(scores.las for scores in tried.values())
     assert parser.weight == min((w for w in WEIGHTS if tried[w].las == best), key=lambda weight: abs(weight - 1))
 

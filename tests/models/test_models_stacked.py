@@ -143,7 +143,7 @@ def test_learning_teaches_the_main_parser_from_the_base_trees_the_sentences_carr
     parser = StackedParser(base, EchoParser())
     options: dict[str, Any] = {"learner": "mira", "update": "early", "k": 7, "clip": 0.5, "cost_augmented": True}
     reports = list(train(parser, stacked([KNOWN, KNOWN], [OTHER, OTHER]), epochs=2, seed=4, **options))
-    assert reports[-1].settings == {**options, "seed": 4}
+    assert reports[-1].settings == {**options, "learning_rate": None, "seed": 4}
     assert (reports[-1].total, reports[-1].words) == (2, 6)
     assert isinstance(parser.main, EchoParser)
     assert parser.main.memory == {KNOWN.sentence.forms: OTHER}
@@ -172,7 +172,7 @@ def test_a_treebank_without_base_trees_or_an_untrained_base_tree_is_refused() ->
     with pytest.raises(DataError) as caught:
         parser.learner([*stacked([KNOWN], [OTHER]), KNOWN])
     assert str(caught.value) == (
-        "sentence 2 of the treebank has no base tree; attach jackknifed trees to all sentences first"
+        "sentence 2 of the treebank has no base tree; attach jackknifed trees to all of them first"
     )
     with pytest.raises(ModelError) as caught_model:
         StackedParser(MemoryParser(), EchoParser()).learner(stacked([KNOWN], [OTHER]))
@@ -187,7 +187,7 @@ def test_the_state_holds_both_and_survives_json() -> None:
     parser = trained()
     config, tensors = parser.state()
     assert config["labels"] == ["new"]
-    assert (config["base"]["kind"], config["main"]["kind"]) == ("memory", "echo")
+    assert tuple(config["parts"][name]["kind"] for name in ("base", "main")) == ("memory", "echo")
     assert {name: values.tolist() for name, values in tensors.items()} == {"base.size": [1], "main.size": [0]}
     again = StackedParser.from_state(json.loads(json.dumps(config)), tensors)
     assert (type(again.base), type(again.main)) == (MemoryParser, EchoParser)
@@ -200,7 +200,7 @@ def test_a_part_of_an_unknown_kind_is_refused(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(ModelError) as caught:
         StackedParser.from_state(config, tensors)
     known = ", ".join(sorted(registry.MODELS))
-    assert str(caught.value) == f"the main parser of this model is of the unknown kind 'echo'; known: {known}"
+    assert str(caught.value) == f"the main of this model is of the unknown kind 'echo'; known: {known}"
 
 
 def test_a_stacked_parser_can_base_tree_and_be_kept_in_a_file(treebank: list[Example], tmp_path: Path) -> None:

@@ -203,11 +203,11 @@ def test_tensors_do_not_depend_on_the_order_of_updates_and_rebuild_the_weights()
 
 
 @pytest.mark.parametrize("prune", [0.0, 0.3])
-def test_compact_weights_are_the_nearest_of_eight_bits(prune: float) -> None:
+def test_quantized_weights_are_the_nearest_of_eight_bits(prune: float) -> None:
     features = feature_numbers(60, seed=5)
     frozen = random_live(list(range(3000)), features).freeze(average=False)
-    compact = frozen.compact(prune=prune)
-    before, after = cells_of(frozen.tensors()), cells_of_compact(compact)
+    quantized = frozen.quantize(prune=prune)
+    before, after = cells_of(frozen.tensors()), cells_of_quantized(quantized)
     largest = max(map(abs, before.values()))
     step = max(1.0, largest / 127)
     assert set(after) == {cell for cell, weight in before.items() if abs(weight) >= prune * largest}
@@ -215,17 +215,17 @@ def test_compact_weights_are_the_nearest_of_eight_bits(prune: float) -> None:
         assert weight in (round(before[cell] / step), 1 if before[cell] > 0 else -1)
         assert abs(weight) <= 127
         # A score in model units is nearly what it was.
-        assert weight / compact.scale == pytest.approx(before[cell] / frozen.scale, abs=0.51 * step / frozen.scale)
+        assert weight / quantized.scale == pytest.approx(before[cell] / frozen.scale, abs=0.51 * step / frozen.scale)
 
 
-def cells_of_compact(weights: FrozenWeights) -> dict[tuple[int, int], int]:
+def cells_of_quantized(weights: FrozenWeights) -> dict[tuple[int, int], int]:
     tensors = weights.tensors()
     assert {name: values.dtype.name for name, values in tensors.items()} == {
         **{f"gaps.{place}": "uint8" for place in range(5)},
         **{"counts": "uint8", "outputs": "uint8", "weights": "int8"},
     }
     again = FrozenWeights.from_tensors(OUTPUTS, weights.scale, tensors)
-    assert again.is_compact
+    assert again.is_quantized
     assert {name: values.tobytes() for name, values in again.tensors().items()} == {
         name: values.tobytes() for name, values in tensors.items()
     }

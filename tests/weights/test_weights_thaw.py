@@ -59,7 +59,7 @@ def test_thawed_rows_freeze_to_what_they_were(cells: Cells, scale: float) -> Non
 
 
 @settings(max_examples=30, deadline=None)
-@given(weights=st.dictionaries(st.integers(1, 2**39), st.integers(-32767, 32767).filter(bool), max_size=80))
+@given(weights=st.dictionaries(st.integers(1, 2**39 - 1), st.integers(-32767, 32767).filter(bool), max_size=80))
 def test_thawed_flat_weights_freeze_to_what_they_were(weights: dict[int, int]) -> None:
     cells = {**{2 * key + 1: weight for key, weight in weights.items()}, 1: 32767}
     keys = sorted(cells)

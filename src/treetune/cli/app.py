@@ -6,38 +6,54 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 import treetune
-from treetune.cli.clusters import clusters
-from treetune.cli.console import INTERRUPTED, OK, PROBLEM, WRONG_USAGE, Interrupted, note
-from treetune.cli.demo import demo
-from treetune.cli.evaluate import evaluate
-from treetune.cli.info import info
-from treetune.cli.jackknife import jackknife
-from treetune.cli.parse import parse
-from treetune.cli.reorder_app import reorder_app
-from treetune.cli.rerank import rerank
-from treetune.cli.tag import tag
-from treetune.cli.train import train
+from treetune.cli.console import EXIT_CODES, INTERRUPTED, OK, PROBLEM, WRONG_USAGE, Interrupted, note
 from treetune.corpus.files import STDOUT, full_disk_said
 from treetune.errors import ConfigError, TreetuneError
 
-EXIT_CODES = "Exit codes: 0 done; 1 a problem with data, a model or a file; 2 wrong usage; 130 interrupted by Ctrl-C."
+# Each is the function of this name, or the group of commands, in the module of this name.
+COMMANDS = ("train", "parse", "tag", "evaluate", "jackknife", "rerank", "clusters", "info", "demo", "reorder")
+HELP_OPTIONS = {"help_option_names": ["-h", "--help"]}
+
+
+class Commands(TyperGroup):
+    """The commands, each imported when it is asked for, so that none waits for the others."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        # The names alone, which messages about a wrong one suggest.
+        self.commands: Any = dict.fromkeys(COMMANDS)
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of all commands, in the order of the help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return one command, None if there is none of this name."""
+        if cmd_name not in COMMANDS:
+            return None
+        found = getattr(import_module(f"treetune.cli.{cmd_name}"), cmd_name)
+        if not isinstance(found, typer.Typer):
+            function, found = found, typer.Typer(add_completion=False, context_settings=HELP_OPTIONS)
+            found.command(cmd_name, epilog=EXIT_CODES)(function)
+        return typer.main.get_command(found)
+
 
 app = typer.Typer(
     name="treetune",
+    cls=Commands,
     help="Train dependency parsers and taggers, use them and score them.",
     epilog=EXIT_CODES,
     add_completion=False,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=HELP_OPTIONS,
 )
-for command in (train, parse, tag, evaluate, jackknife, rerank, clusters, info, demo):
-    app.command(epilog=EXIT_CODES)(command)
-app.add_typer(reorder_app(EXIT_CODES))
 
 
 def _show_version(wanted: bool) -> None:
@@ -88,8 +104,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Typer's own usage errors have no class that is public in all its versions, but this method.
         if not hasattr(error, "format_message"):
             raise
+        from treetune.cli.options import setting_hint
+
         command = getattr(getattr(error, "ctx", None), "command_path", "treetune")
-        return _fail(f"{error.format_message()}{_found(error)} (see '{command} --help')", WRONG_USAGE)
+        more = f"{_found(error)}{setting_hint(error)}"
+        return _fail(f"{error.format_message()}{more} (see '{command} --help')", WRONG_USAGE)
     if code == INTERRUPTED:
         return _interrupted("")
     return code if isinstance(code, int) else OK

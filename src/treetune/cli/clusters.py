@@ -11,7 +11,7 @@ import typer
 
 from treetune.cli.console import Advance, Interrupted, note, progress_bar
 from treetune.corpus.files import STANDARD_STREAM, check_kept
-from treetune.corpus.words import read_words
+from treetune.corpus.treebank import read_words
 from treetune.errors import ConfigError
 
 

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from treetune.cli.console import Interrupted, progress_bar, write, write_json
-from treetune.cli.drawing import draw_tree
 from treetune.cli.training_progress import epoch_ends
+from treetune.corpus.drawing import draw_tree
 from treetune.corpus.sentence import UNKNOWN_HEAD, Example, Tree
-from treetune.evaluate.metrics import percent
-from treetune.evaluate.report import format_table
-from treetune.evaluate.scores import SHOWN, Scores
-from treetune.evaluate.scores import evaluate as score
+from treetune.evaluation.metrics import percent
+from treetune.evaluation.report import format_table
+from treetune.evaluation.scores import SHOWN, Scores
+from treetune.evaluation.scores import evaluate_trees as score
 
 if TYPE_CHECKING:
     from treetune.models.transition.parser import TransitionParser
@@ -177,7 +177,7 @@ def _before_and_after(first: _Run, adapted: _Run, questions: Sequence[Example]) 
     example, before, after = max(found, key=lambda answer: _gain(*answer))
     return [
         "",
-        " ".join(example.sentence.words),
+        " ".join(example.sentence.forms[1:]),
         "",
         f"by the first parser ({_verdict(example, before)}):",
         draw_tree(example.sentence, before, marked=_wrong(example.gold, before)),

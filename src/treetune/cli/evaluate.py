@@ -11,16 +11,16 @@ import typer
 from treetune.cli.console import write, write_json
 from treetune.corpus.files import STANDARD_STREAM, display_name
 from treetune.corpus.sentence import ABSENT, Example
+from treetune.corpus.spans import ENTITY_KEY
 from treetune.corpus.tags import TAG_COLUMNS, Tags, tagged
-from treetune.corpus.treebank import is_iob, read_tagged, read_trees
-from treetune.corpus.words import read_words
+from treetune.corpus.treebank import only_entities, read_tagged, read_trees, read_words
 from treetune.errors import ConfigError, DataError
-from treetune.evaluate.alignment import TextScores, evaluate_text
-from treetune.evaluate.base import AnyScores
-from treetune.evaluate.comparison import compare
-from treetune.evaluate.entities import EntityScores, evaluate_entities
-from treetune.evaluate.pairing import pair_sentences
-from treetune.evaluate.report import (
+from treetune.evaluation.alignment import TextScores, evaluate_text
+from treetune.evaluation.base import ComparableScores
+from treetune.evaluation.comparison import compare
+from treetune.evaluation.entities import EntityScores, evaluate_entities
+from treetune.evaluation.pairing import pair_sentences
+from treetune.evaluation.report import (
     format_comparison,
     format_labels,
     format_lengths,
@@ -29,13 +29,9 @@ from treetune.evaluate.report import (
     format_text_scores,
     format_types,
 )
-from treetune.evaluate.scores import Scores
-from treetune.evaluate.scores import evaluate as score
-from treetune.evaluate.tag_tables import TagTable, tag_table
-from treetune.evaluate.tagging import TagScores, evaluate_tags, metric_name
-
-# The key of MISC in which treebanks have entities.
-ENTITY_KEY = "ner"
+from treetune.evaluation.scores import Scores, evaluate_trees
+from treetune.evaluation.tag_tables import TagTable, tag_table
+from treetune.evaluation.tagging import TagScores, evaluate_tags, metric_name
 
 
 def evaluate(
@@ -69,7 +65,7 @@ def evaluate(
     if [gold, *paths].count(STANDARD_STREAM) > 1:
         raise ConfigError("only one of GOLD, PRED and OTHER can be read from stdin")
     sides: list[Side]
-    if entities or is_iob(gold):
+    if entities or only_entities(gold):
         for flag, given in (("--by-length", by_length), ("--by-tag", by_tag), ("--known", known is not None)):
             if given:
                 raise ConfigError(f"{flag} is not for entities; leave it out")
@@ -109,7 +105,7 @@ def evaluate(
 class Side:
     """One kind of scores of one system or two; `more` are further tables of a system, as text and as JSON."""
 
-    systems: Sequence[AnyScores]
+    systems: Sequence[ComparableScores]
     more: Callable[[int], list[str]]
     as_json: Callable[[int], dict[str, Any]]
     key: str | None = None
@@ -192,7 +188,7 @@ def _trees(
     scored: list[Scores] = []
     for system, path in zip(systems, paths, strict=True):
         try:
-            scored.append(score(gold, system, **options))
+            scored.append(evaluate_trees(gold, system, **options))
         except DataError as error:
             raise DataError(error.problem, path=display_name(path)) from error
 

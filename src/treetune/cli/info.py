@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from treetune.cli.console import write, write_json
-from treetune.config.stored import experiment_text
+from treetune.config.tables import stored_toml
 from treetune.errors import ConfigError, ModelError
 from treetune.storage import Header, inspect
 
@@ -19,31 +19,31 @@ LONGEST_LIST = 12
 
 def info(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
-    experiment: Annotated[
-        bool, typer.Option("--experiment", help="Write the experiment file that trains this model again.")
+    config: Annotated[
+        bool, typer.Option("--config", help="Write the configuration file that trains this model again.")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
 ) -> None:
-    """Show what is inside a model: configuration, labels, training data, scores, licence, experiment."""
-    if json and experiment:
-        raise ConfigError("--experiment writes TOML, and --json has the experiment in it; leave one of them")
+    """Show what is inside a model: labels, training data, scores, licence, and its configuration."""
+    if json and config:
+        raise ConfigError("--config writes TOML, and --json has the configuration in it; leave one of them out")
     header = inspect(model)
-    if experiment:
-        write(_experiment_file(header, model))
+    if config:
+        write(_config_file(header, model))
     elif json:
         write_json(_content(header))
     else:
         rows = _rows(header)
         width = max(len(name) for name, _ in rows)
         write("\n".join(f"{name:<{width}}  {value}".rstrip() for name, value in rows))
-        if (text := experiment_text(header.info)) is not None:
-            write("\nexperiment\n" + indent(text.rstrip(), "  "))
+        if (text := stored_toml(header.info)) is not None:
+            write("\nconfiguration\n" + indent(text.rstrip(), "  "))
 
 
-def _experiment_file(header: Header, model: str) -> str:
-    text = experiment_text(header.info)
+def _config_file(header: Header, model: str) -> str:
+    text = stored_toml(header.info)
     if text is None:
-        raise ModelError(f"{model} notes no experiment: only models of 'treetune train' do, from treetune 0.1.0 on")
+        raise ModelError(f"{model} stores no configuration: only models of 'treetune train' do")
     files = [f"# {file['name']}: sha256 {file['sha256']}" for file in _files(header.info["training"])]
     # Two keys may name one file.
     lines = [
@@ -55,7 +55,7 @@ def _experiment_file(header: Header, model: str) -> str:
 
 
 def _files(content: Any) -> Iterator[dict[str, Any]]:
-    """Yield everything in the notes of a training that describes a file."""
+    """Yield the descriptions of files in what a model stores about its training."""
     if isinstance(content, dict):
         if "sha256" in content:
             yield content
@@ -88,8 +88,8 @@ def _rows(header: Header) -> list[tuple[str, str]]:
         (f"labels ({len(header.labels)})", " ".join(header.labels)),
     ]
     config = {key: value for key, value in header.config.items() if key != "labels"}
-    # The experiment has a form of its own.
-    info = {key: value for key, value in header.info.items() if key != "experiment"}
+    # The configuration of the training is shown as TOML.
+    info = {key: value for key, value in header.info.items() if key != "config"}
     return [*rows, *_flat("", info), *_flat("config", config)]
 
 

@@ -9,12 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from treetune.cli.console import note, write, write_json
-from treetune.cli.sentences import load_pipeline
+from treetune.cli.input import load_parser, parse_sentences
 from treetune.corpus.conllu import read_conllu
 from treetune.corpus.files import STANDARD_STREAM, check_kept, display_name, open_output
-from treetune.corpus.orders import Ordered, is_json, read_alignments, read_orders, write_orders
+from treetune.corpus.orders import Ordered, order_format, read_alignments, read_orders, write_orders
 from treetune.errors import DataError
-from treetune.evaluate.ordering import (
+from treetune.evaluation.ordering import (
     ORDER_METRICS,
     OrderScores,
     compare_orders,
@@ -22,10 +22,10 @@ from treetune.evaluate.ordering import (
     evaluate_orders,
     shown,
 )
-from treetune.evaluate.report import format_table
+from treetune.evaluation.report import format_table
 from treetune.reorder import Reorderer, format_rules, load_rules, rule_sets
-from treetune.reorder.kept import kept_order, restore_order
 from treetune.reorder.learn import LearnOptions, learn_rules
+from treetune.reorder.reversible import restore_order, source_ids
 
 OrdersHelp = "Sentences with word orders: JSON lines (.jsonl), or CoNLL-U with # order = … ."
 
@@ -74,7 +74,7 @@ def learn(
     with open_output(output) as out:
         out.write(format_rules(rules))
     before = _scores(items, (range(1, len(item.sentence) + 1) for item in items))
-    after = _scores(items, (Reorderer(rules).order(item.sentence, item.gold) for item in items))
+    after = _scores(items, (Reorderer(rules).order(item.sentence, item.tree) for item in items))
     note(
         f"learned {len(rules.rules)} rules from {len(items):,} sentences; reorder-score on them "
         f"{shown('reorder', before['reorder'])} -> {shown('reorder', after['reorder'])}",
@@ -134,7 +134,8 @@ def align(
     """Make word orders from word alignments."""
     check_kept(output, (links, source, target))
     # On stdout JSON lines are what other programs can read.
-    write_orders(read_alignments(links, source, target), output, as_json=is_json(output) or output == STANDARD_STREAM)
+    file_format = "orders" if output == STANDARD_STREAM else None
+    write_orders(read_alignments(links, source, target), output, file_format=file_format)
 
 
 def rules(
@@ -157,27 +158,24 @@ def _read(path: str) -> list[Ordered]:
 
 
 def _parsed(items: Sequence[Ordered], model: str, threads: int) -> list[Ordered]:
-    pipeline = load_pipeline(model, model, None)
-    assert pipeline is not None
-    parsed = pipeline.parse((item.sentence for item in items), threads=threads, keep_tags=True)
-    return [
-        replace(item, sentence=example.sentence, gold=example.gold) for item, example in zip(items, parsed, strict=True)
-    ]
+    parsed = parse_sentences(load_parser(model), [item.sentence for item in items], threads)
+    return [replace(item, sentence=sentence, tree=tree) for item, (sentence, tree) in zip(items, parsed, strict=True)]
 
 
 def _predicted(path: str, gold: Sequence[Ordered]) -> Iterator[Sequence[int]]:
     """Yield the orders of a file that 'treetune reorder' wrote; its sentences must be those of gold."""
-    if is_json(path):
-        pairs = ((item.sentence.words, item.order.words) for item in read_orders(path, beside=False))
+    if "trees" not in order_format(path).holds:
+        pairs = ((item.sentence.forms[1:], item.order.words) for item in read_orders(path, beside=False))
     else:
         pairs = (
-            (restore_order(example).sentence.words, kept_order(example.sentence))
+            (restore_order(example.sentence, example.gold)[0].forms[1:], source_ids(example.sentence))
             for example in read_conllu(path, partial=True)
         )
     for number, (words, order) in enumerate(pairs, start=1):
-        if number <= len(gold) and words != gold[number - 1].sentence.words:
+        expected = gold[number - 1].sentence.forms[1:] if number <= len(gold) else words
+        if words != expected:
             raise DataError(
-                f"sentence {number}: expected the words of gold, {' '.join(gold[number - 1].sentence.words)[:60]!r}, "
+                f"sentence {number}: expected the words of gold, {' '.join(expected)[:60]!r}, "
                 f"found {' '.join(words)[:60]!r}"
             )
         yield order

@@ -8,23 +8,25 @@ from typing import Annotated
 
 import typer
 
-from treetune.cli.chunks import Writing
 from treetune.cli.console import note
-from treetune.cli.inputs import LINES, TEXT, TREES, Reading, check_default, form_of, name_files
-from treetune.cli.options import given
-from treetune.cli.outputs import FORMATTERS
-from treetune.config.recipe import check_kind
-from treetune.config.source import FLAGS
-from treetune.config.stacking import check_strict
+from treetune.cli.input import (
+    DEFAULT_MODEL,
+    FormatHelp,
+    Input,
+    ReadHelp,
+    check_only,
+    input_format,
+    is_model,
+    load_pipeline,
+)
+from treetune.cli.output import Writing, output_format, ranked
+from treetune.corpus.base_trees import attach_base_trees
 from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, check_kept, display_name
-from treetune.corpus.sentence import Example, Sentence, Tree, name_sentence
-from treetune.corpus.treebank import READERS, format_of
-from treetune.errors import ConfigError, DataError, unknown_name
+from treetune.corpus.formats import FORMATS, Format, find_format, format_of, names
+from treetune.corpus.sentence import Example, Tree, name_sentence
+from treetune.errors import ConfigError, DataError
 from treetune.models.pipeline import Pipeline
-from treetune.storage import load
-
-_JSON_SUFFIXES = (".json", ".jsonl")
 
 
 def parse(
@@ -36,7 +38,7 @@ def parse(
     ] = None,
     second: Annotated[
         str | None,
-        typer.Argument(metavar="IN", help="Raw text, or sentences in CoNLL-U or CoNLL-X; - is stdin."),
+        typer.Argument(metavar="IN", help="Raw text, or sentences in CoNLL-U, CoNLL-X or JSON lines; - is stdin."),
     ] = None,
     text: Annotated[
         str | None, typer.Option("--text", metavar="FILE", help="Raw text to parse, in place of IN.")
@@ -44,23 +46,16 @@ def parse(
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="OUT", help="Where to write; - is stdout.")
     ] = STANDARD_STREAM,
+    read: Annotated[str | None, typer.Option("--read", metavar="NAME", help=ReadHelp)] = None,
     file_format: Annotated[
-        str | None, typer.Option("--format", help="conllu, conllx, json or tree; without it the suffix of OUT decides.")
+        str | None,
+        typer.Option("--format", metavar="NAME", help=f"Of OUT: conllu, conllx, json, tree, …; {FormatHelp}"),
     ] = None,
-    tokenized: Annotated[
-        bool, typer.Option("--tokenized", help="IN has a sentence a line, tokens separated by spaces.")
-    ] = False,
-    one_per_line: Annotated[
-        bool, typer.Option("--one-per-line", help="IN is raw text with a sentence a line.")
-    ] = False,
-    conllu: Annotated[
-        bool, typer.Option("--conllu", help="IN is CoNLL-U, whatever it is called: its tokens are kept.")
-    ] = False,
     keep_tags: Annotated[
         bool, typer.Option("--keep-tags", help="Keep the tags that IN has; a tagger fills in the others.")
     ] = False,
     ranges: Annotated[
-        bool, typer.Option("--ranges", help="Note the place of each token in the text, TokenRange in MISC.")
+        bool, typer.Option("--ranges", help="Note the character offsets of each token, TokenRange in MISC.")
     ] = False,
     beam: Annotated[
         int | None, typer.Option(min=1, help="Another beam than that of the model, a transition parser.")
@@ -78,7 +73,8 @@ def parse(
     ] = None,
     threads: Annotated[int, typer.Option(min=1, help="Threads to parse with; the result is the same.")] = 1,
     constrained: Annotated[
-        bool, typer.Option("--constrained", help="Keep the heads and labels that IN has; _ is unknown.")
+        bool,
+        typer.Option("--constrained", help="Forced decoding: keep the heads and labels that IN has; _ is unknown."),
     ] = False,
     lenient: Annotated[
         bool, typer.Option("--lenient", help="Skip bad sentences and report them, instead of stopping.")
@@ -89,46 +85,64 @@ def parse(
 
     Without MODEL the English model of the package is taken: echo "Time flies." | treetune parse -
     """
-    names = name_files(first, second, text)
-    source = names.source
-    check_kept(output, (source, names.model, base))
-    writes = _output_format(file_format, source, output, k_best=k_best)
+    model, source = _model_and_source(first, second, text)
+    check_kept(output, (source, model, base))
+    if file_format is not None:
+        find_format(file_format, names("formatter"))
     if base is not None:
-        check_strict(lenient=lenient, source=FLAGS)
+        if lenient:
+            raise ConfigError(
+                "--lenient skips sentences, and the base trees of --base would no longer fit; leave one out"
+            )
         if base == source == STANDARD_STREAM:
             raise ConfigError("only one of IN and --base can be read from stdin")
-    check_default(names.model)
-    pipeline = Pipeline.of(load(names.model))
-    form = form_of(names, pipeline, tokenized=tokenized, one_per_line=one_per_line, conllu=conllu)
-    reading = Reading(
-        source,
-        form,
-        file_format=file_format if file_format in READERS else None,
-        lenient=lenient,
-        constrained=constrained,
-        base=base,
-        # Who reads JSON wants to know where the words are.
-        ranges=ranges or (writes == "json" and form in (TEXT, LINES)),
-    )
-    reading.check()
-    _check_parts(pipeline, names.model, k_best=k_best, constrained=constrained, keep_tags=keep_tags, base=base)
+    if text is not None and read not in (None, "text", "lines"):
+        raise ConfigError(f"--text and --read {read} contradict each other; leave one of them out")
+    pipeline = load_pipeline(model)
+    reads = input_format(source, "text" if text is not None and read is None else read, pipeline)
+    check_only({"--lenient": lenient}, bool(reads.holds - {"text", "tokens"}), "treebanks", reads)
+    check_only({"--constrained": constrained, "--base": base is not None}, "trees" in reads.holds, "treebanks", reads)
+    check_only({"--ranges": ranges}, "text" in reads.holds, "raw text", reads)
+    writes = output_format(file_format, output, _default_format(source, output))
+    if k_best is not None and not writes.k_best_formatter and "comments" not in writes.holds:
+        raise ConfigError(f"--k-best writes ranks as comments, and {writes.title} has none; write CoNLL-U instead")
+    _check_parts(pipeline, model, k_best=k_best, constrained=constrained, keep_tags=keep_tags, base=base)
     if pipeline.parser is None:
-        note(f"{names.model} has no parser; what is written has no trees", quiet=quiet)
-    search = given({"beam": beam, "decoder": decoder, "max_memory": max_memory})
-    if pipeline.parser is not None:
-        kind = pipeline.parser.kind
-        check_kind([("model", search)], kind, name=kind, source=FLAGS)
-    pipeline = pipeline.with_options(**search)
+        note(f"{model} has no parser; what is written has no trees", quiet=quiet)
+    search = {"beam": beam, "decoder": decoder, "max_memory": max_memory}
+    pipeline = pipeline.with_options(**{name: value for name, value in search.items() if value is not None})
     report = SkipReport()
-    examples = reading.examples(pipeline, report)
-    job = _Job(pipeline, source, k_best=k_best, threads=threads, constrained=constrained, keep_tags=keep_tags)
-    writing = Writing(output, "parsing", quiet, counted=source if form == TREES else STANDARD_STREAM)
-    text_of = FORMATTERS[writes]
-    writing.write(
-        examples,
-        lambda chunk: (text_of(one.sentence, one.gold) for one in job.parse(chunk, done=writing.sentences)),
-    )
+    taken = Input(source, reads, lenient=lenient, trees=constrained, partial=constrained)
+    examples = taken.examples(pipeline, report, ranges=ranges)
+    if base is not None:
+        examples = attach_base_trees(examples, base)
+    job = _Job(pipeline, source, writes, k_best=k_best, threads=threads, constrained=constrained, keep_tags=keep_tags)
+    writing = Writing(output, "parsing", quiet, counted=source if reads.in_blocks else STANDARD_STREAM)
+    writing.write(examples, lambda chunk: job.texts(chunk, done=writing.sentences))
     writing.report(report, "parsed")
+
+
+def _model_and_source(first: str | None, second: str | None, text: str | None) -> tuple[str, str]:
+    """Tell model and input from one another: a name alone is an input, unless --text has one."""
+    if text is not None:
+        if second is not None:
+            raise ConfigError("IN and --text FILE both name what to parse; leave one of them out")
+        return first or DEFAULT_MODEL, text
+    if first is None:
+        raise ConfigError("Missing argument 'IN': a file to parse, or - for stdin (see 'treetune parse --help')")
+    if second is not None:
+        return first, second
+    if is_model(first):
+        raise ConfigError(
+            f"{first} is a model, and there is nothing to parse; add a file or -: treetune parse {first} IN"
+        )
+    return DEFAULT_MODEL, first
+
+
+def _default_format(source: str, output: str) -> Format:
+    """Return what is written where nothing says otherwise: on stdout the format of the input."""
+    found = format_of(source) if output == STANDARD_STREAM else None
+    return FORMATS["conllu"] if found is None or "trees" not in found.holds else found
 
 
 def _check_parts(
@@ -147,38 +161,39 @@ def _check_parts(
 
 @dataclass(slots=True)
 class _Job:
-    """How to parse."""
+    """How to parse, and what to write of it."""
 
     pipeline: Pipeline
     source: str
+    writes: Format
     k_best: int | None
     threads: int
     constrained: bool
     keep_tags: bool
 
-    def parse(self, chunk: Sequence[Example], *, done: int) -> Iterator[Example]:
-        """Return the parsed sentences of a chunk, each as often as it has candidates to write.
-
-        `done` sentences went before: errors name the sentence by its number.
-        """
+    def texts(self, chunk: Sequence[Example], *, done: int) -> Iterator[str]:
+        """Yield the text of each sentence of a chunk; `done` sentences went before, errors name them by number."""
         try:
             return self._parse(chunk)
         except DataError as error:
             raise self._placed(chunk, error, done) from error
 
-    def _parse(self, chunk: Sequence[Example]) -> Iterator[Example]:
-        given_sentences = [example.sentence for example in chunk]
-        sentences = self.pipeline.tag(given_sentences, threads=self.threads, keep_tags=self.keep_tags)
-        parser = self.pipeline.parser
+    def _parse(self, chunk: Sequence[Example]) -> Iterator[str]:
+        given = [example.sentence for example in chunk]
+        sentences = self.pipeline.tag(given, threads=self.threads, keep_tags=self.keep_tags)
+        parser, form = self.pipeline.parser, self.writes.form
         if parser is None:
-            return (Example(sentence, Tree.unknown(len(sentence))) for sentence in sentences)
+            return (form(sentence, Tree.unknown(len(sentence)), None) for sentence in sentences)
         constraints = [example.gold for example in chunk] if self.constrained else None
         if self.k_best is None:
             trees = parser.predict_batch(sentences, threads=self.threads, constraints=constraints)
-            return map(Example, sentences, trees)
+            return (form(sentence, tree, None) for sentence, tree in zip(sentences, trees, strict=True))
         lists = parser.k_best_batch(sentences, self.k_best, threads=self.threads, constraints=constraints)
+        if self.writes.k_best_formatter:
+            scored = ([(candidate.output, candidate.score) for candidate in candidates] for candidates in lists)
+            return map(self.writes.form_k_best, sentences, scored)
         return (
-            Example(_ranked(sentence, rank, candidate.score), candidate.output)
+            form(ranked(sentence, rank, candidate.score), candidate.output, None)
             for sentence, candidates in zip(sentences, lists, strict=True)
             for rank, candidate in enumerate(candidates, start=1)
         )
@@ -194,21 +209,3 @@ class _Job:
                 place = name_sentence(number, example.sentence)
                 return DataError(f"{place}: {problem}", path=display_name(self.source))
         return error
-
-
-def _ranked(sentence: Sentence, rank: int, score: float) -> Sentence:
-    return replace(sentence, comments=(*sentence.comments, f"# kbest_rank = {rank}", f"# score = {score!r}"))
-
-
-def _output_format(file_format: str | None, source: str, output: str, *, k_best: int | None) -> str:
-    if file_format is not None and file_format not in FORMATTERS:
-        raise unknown_name("file format", file_format, FORMATTERS)
-    name = file_format or _format_by_suffix(source if output == STANDARD_STREAM else output)
-    if k_best is not None and name == "conllx":
-        raise ConfigError("--k-best writes ranks as comments, and CoNLL-X has none; write CoNLL-U instead")
-    return name
-
-
-def _format_by_suffix(path: str) -> str:
-    plain = path.removesuffix(".gz").removesuffix(".zst")
-    return "json" if plain.endswith(_JSON_SUFFIXES) else format_of(path)

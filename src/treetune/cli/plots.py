@@ -8,7 +8,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from treetune.cli.runfiles import Record
 from treetune.corpus.files import open_atomic
 from treetune.errors import ConfigError
 
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+Record = dict[str, Any]
 FORMATS = ("svg", "png", "pdf")
 SCORES = ("LAS", "UAS", "root")
 
@@ -25,18 +25,18 @@ _COLOURS = ("#d95f02", "#1b9e77", "#7570b3", "#e7298a", "#66a61e")
 _OUTCOMES = (
     ("updated", "updated", "#d95f02"),
     ("already_best", "already best", "#cccccc"),
-    ("stuck", "no better candidate", "#333333"),
+    ("no_better", "no better candidate", "#333333"),
 )
-_COSTS = (("cost", "-", ""), ("better", "--", ", better candidate"), ("dev_cost", ":", ", on its dev"))
+_COSTS = (("cost", "-", ""), ("target_cost", "--", ", better candidate"), ("dev_cost", ":", ", on its dev"))
 
 
-def check_plot(path: str) -> None:
-    """Raise ConfigError, before any training, if no picture could be drawn to `path`."""
+def check_plot(path: str, key: str) -> None:
+    """Raise ConfigError, before any training, if no figure can be drawn to `path`, the value of `key`."""
     if Path(path).suffix[1:].lower() not in FORMATS:
-        raise ConfigError(f"--plot: expected a file that ends in .{', .'.join(FORMATS)}, found {path!r}")
+        raise ConfigError(f"{key}: expected a file that ends in .{', .'.join(FORMATS)}, found {path!r}")
     if find_spec("matplotlib") is None:
         raise ConfigError(
-            "--plot needs matplotlib, which is not installed; install it with pip install 'treetune[plots]'"
+            f"{key} needs matplotlib, which is not installed; install it with pip install 'treetune[plots]'"
         )
 
 

@@ -5,24 +5,37 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from treetune.cli.chunks import Writing
-from treetune.cli.console import note
-from treetune.cli.sentences import KINDS, load_pipeline, read_sentences
+from treetune.cli.console import EXIT_CODES, note
+from treetune.cli.input import (
+    DEFAULT_MODEL,
+    READABLE,
+    FormatHelp,
+    Input,
+    ReadHelp,
+    input_format,
+    load_parser,
+    parse_sentences,
+)
+from treetune.cli.orders import align, evaluate, learn, rules
+from treetune.cli.output import Writing
 from treetune.corpus.conllu import format_conllu, read_conllu
 from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, check_kept, display_name, open_output
+from treetune.corpus.formats import FORMATS, bare_name, find_format, format_of
+from treetune.corpus.orders import Ordered, WordOrder, format_order_json
 from treetune.corpus.sentence import ABSENT, Example, Sentence, Tree, name_sentence
-from treetune.errors import ConfigError, DataError, unknown_name
+from treetune.errors import ConfigError, DataError
 from treetune.models.pipeline import Pipeline
 from treetune.reorder import Reorderer, load_rules
 from treetune.reorder.drawing import draw_order
-from treetune.reorder.kept import keep_order, order_line, restore_order
+from treetune.reorder.reversible import reorder_sentence, restore_order
 
-Form = Callable[[Sentence, Tree, Sequence[int]], str]
+Formatter = Callable[[Sentence, Tree, Sequence[int]], str]
 
 
 def _as_tokens(sentence: Sentence, tree: Tree, order: Sequence[int]) -> str:
@@ -30,18 +43,18 @@ def _as_tokens(sentence: Sentence, tree: Tree, order: Sequence[int]) -> str:
 
 
 def _as_conllu(sentence: Sentence, tree: Tree, order: Sequence[int]) -> str:
-    kept = keep_order(sentence, tree, order)
-    return format_conllu(kept.sentence, kept.gold)
+    return format_conllu(*reorder_sentence(sentence, tree, order))
 
 
-def _as_lines(sentence: Sentence, tree: Tree, order: Sequence[int]) -> str:
-    return order_line(sentence, order)
+def _as_orders(sentence: Sentence, tree: Tree, order: Sequence[int]) -> str:
+    return format_order_json(Ordered(sentence, WordOrder(tuple(order)), tree))
 
 
-FORMS: dict[str, Form] = {"tokens": _as_tokens, "conllu": _as_conllu, "jsonl": _as_lines}
+# The formats that show a new order: the words alone, the reordered tree, or the permutation.
+FORMATTERS: dict[str, Formatter] = {"tokens": _as_tokens, "conllu": _as_conllu, "orders": _as_orders}
 
 
-def reorder(
+def apply(
     paths: Annotated[
         list[str],
         typer.Argument(
@@ -56,13 +69,10 @@ def reorder(
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="OUT", help="Where to write; - is stdout.")
     ] = STANDARD_STREAM,
-    write: Annotated[
+    read: Annotated[str | None, typer.Option("--read", metavar="NAME", help=ReadHelp)] = None,
+    file_format: Annotated[
         str | None,
-        typer.Option("--write", help="tokens, conllu or jsonl; without it the suffix of OUT decides, else tokens."),
-    ] = None,
-    read: Annotated[
-        str | None,
-        typer.Option("--read", help=f"{', '.join(KINDS)}; without it MODEL and the suffix of IN decide."),
+        typer.Option("--format", metavar="NAME", help=f"Of OUT: {', '.join(FORMATTERS)}; {FormatHelp}"),
     ] = None,
     restore: Annotated[
         bool, typer.Option("--restore", help="Undo it: IN is CoNLL-U that this command has written.")
@@ -85,16 +95,20 @@ def reorder(
     if draw is not None:
         check_kept(draw, (*paths, to), flag="--draw")
     if restore:
-        _restore(source, output, unused={"MODEL": len(paths) > 1, "--to": to, "--draw": draw, "--write": write})
+        _restore(source, output, unused={"MODEL": len(paths) > 1, "--to": to, "--draw": draw, "--format": file_format})
         return
     if to is None:
         raise ConfigError("expected a rule set, as in --to ja, or --restore; 'treetune reorder rules' lists them")
-    form = FORMS[_written_as(write, output)]
+    form = _formatter(file_format, output)
     reorderer = Reorderer(load_rules(to))
-    pipeline = load_pipeline(paths[0] if len(paths) == 2 else None, source, read)
+    pipeline = _pipeline(paths[0] if len(paths) == 2 else None, source, read)
+    reads = input_format(source, read, pipeline)
+    if read is None and not reads.holds & {"text"} and bare_name(source).endswith(".txt"):
+        reads = FORMATS["tokens"]
     report = SkipReport()
     job = _Job(reorderer, pipeline, source, threads)
-    examples = read_sentences(source, kind=read, pipeline=pipeline, lenient=lenient, report=report)
+    taken = Input(source, reads, lenient=lenient, trees=pipeline is None)
+    examples = taken.examples(pipeline, report)
     if draw is not None:
         _draw(job, examples, sentence, draw)
         note(f"drew sentence {sentence} of {source}: {draw}", quiet=quiet)
@@ -116,25 +130,24 @@ class _Job:
 
     def reorder(self, chunk: Sequence[Example], *, done: int = 0) -> Iterator[tuple[Sentence, Tree, tuple[int, ...]]]:
         """Yield each sentence with its tree and its new order; `done` sentences went before."""
-        parsed = chunk
+        parsed = [(example.sentence, example.gold) for example in chunk]
         if self.pipeline is not None:
-            sentences = [example.sentence for example in chunk]
-            parsed = list(self.pipeline.parse(sentences, threads=self.threads, keep_tags=True))
-        self._check_tags(parsed)
-        for number, example in enumerate(parsed, start=done + 1):
+            parsed = list(parse_sentences(self.pipeline, [sentence for sentence, _ in parsed], self.threads))
+        self._check_tags([sentence for sentence, _ in parsed])
+        for number, (sentence, tree) in enumerate(parsed, start=done + 1):
             try:
-                order = self.reorderer.order(example.sentence, example.gold)
+                order = self.reorderer.order(sentence, tree)
             except DataError as error:
-                place = name_sentence(number, example.sentence)
+                place = name_sentence(number, sentence)
                 raise DataError(f"{place}: {error}", path=display_name(self.source)) from None
             self.moved += any(after < before for before, after in pairwise(order))
-            yield example.sentence, example.gold, order
+            yield sentence, tree, order
 
-    def _check_tags(self, chunk: Sequence[Example]) -> None:
+    def _check_tags(self, sentences: Sequence[Sentence]) -> None:
         rules = self.reorderer.rules
         if all(rule.heads == ("*",) for rule in rules.rules):
             return
-        column = (getattr(example.sentence, rules.tags) for example in chunk)
+        column = (getattr(sentence, rules.tags) for sentence in sentences)
         if all(tag == ABSENT for tags in column for tag in tags[1:]):
             raise DataError(
                 f"expected tags, which the rule set {rules.name} looks at ({rules.tags.upper()}), found none; "
@@ -160,17 +173,50 @@ def _restore(source: str, output: str, *, unused: dict[str, object]) -> None:
     with open_output(output) as out:
         for number, example in enumerate(examples, start=1):
             try:
-                restored = restore_order(example)
+                restored = restore_order(example.sentence, example.gold)
             except DataError as error:
                 place = name_sentence(number, example.sentence)
                 raise DataError(f"{place}: {error.problem}", path=display_name(source)) from None
-            out.write(format_conllu(restored.sentence, restored.gold))
+            out.write(format_conllu(*restored))
 
 
-def _written_as(name: str | None, output: str) -> str:
+def _formatter(name: str | None, output: str) -> Formatter:
     if name is not None:
-        if name not in FORMS:
-            raise unknown_name("form of output", name, FORMS)
-        return name
-    suffix = output.removesuffix(".gz").removesuffix(".zst").rpartition(".")[2]
-    return suffix if suffix in FORMS else "tokens"
+        return FORMATTERS[find_format(name, FORMATTERS).name]
+    found = format_of(output, holding="orders")
+    return FORMATTERS["tokens" if found is None else found.name]
+
+
+def _pipeline(model: str | None, source: str, read: str | None) -> Pipeline | None:
+    """Return the model that parses the input; None if the input has the trees itself.
+
+    Input without trees is parsed by the model of the package unless another one is named.
+    """
+    if model is None:
+        found = format_of(source) if read is None else find_format(read, READABLE)
+        if found is None or "trees" in found.holds:
+            return None
+    return load_parser(model or DEFAULT_MODEL)
+
+
+class FirstByDefault(TyperGroup):
+    """Commands of which the first is meant where none is named: ``treetune reorder MODEL IN --to ja``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the name of the first command before arguments that begin with no command."""
+        if not args or (args[0] not in self.commands and args[0] not in ("-h", "--help")):
+            args = ["apply", *args]
+        return super().parse_args(ctx, args)
+
+
+reorder = typer.Typer(
+    name="reorder",
+    cls=FirstByDefault,
+    help="Put words into the order of another language; learn, score and list rules. "
+    "'treetune reorder [MODEL] IN --to ja' is 'treetune reorder apply'.",
+    epilog=EXIT_CODES,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (apply, learn, evaluate, align, rules):
+    reorder.command(epilog=EXIT_CODES)(command)

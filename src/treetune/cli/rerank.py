@@ -11,7 +11,7 @@ import typer
 
 from treetune.cli.console import note
 from treetune.cli.training_progress import scores_line
-from treetune.config.files import read_data
+from treetune.config.reading import read_data
 from treetune.corpus.files import check_kept
 from treetune.errors import ConfigError
 from treetune.models.pipeline import Pipeline

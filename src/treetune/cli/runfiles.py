@@ -4,86 +4,121 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+import shutil
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from treetune.config.task import numbers
+from treetune.cli.plots import Record, check_plot
+from treetune.config.config import Config
+from treetune.config.run import Report, numbers
 from treetune.corpus.files import STANDARD_STREAM, check_kept, open_output
 from treetune.errors import ConfigError
 from treetune.storage import check_target
 
-if TYPE_CHECKING:
-    from treetune.learning.progress import Progress
-
-Record = dict[str, Any]
+CHECKPOINT_SUFFIX = ".checkpoint"
 
 
-def epoch_record(end: Progress) -> Record:
-    """Return the end of an epoch as a line of a log has it."""
+def epoch_record(report: Report) -> Record:
+    """Return the end of an epoch as a line of a log; of several stages, with the name of the stage."""
+    stage = {"stage": report.stage.name} if report.stage.title else {}
+    if report.tokenizer is not None:
+        end = report.tokenizer
+        return {**stage, "epoch": end.epoch, "dev": None if end.dev is None else {n: end.dev[n] for n in TOKENS}}
+    step = report.training
+    assert step is not None
     return {
-        "epoch": end.epoch,
-        "sentences": end.total,
-        "updated": end.updated,
-        "words": end.words,
-        "cpu_seconds": end.cpu_seconds,
-        "best": end.best,
-        "dev": None if end.dev is None else numbers(end.dev),
-        "objectives": [asdict(tally) for tally in end.objectives],
+        **stage,
+        "epoch": step.epoch,
+        "sentences": step.total,
+        "updated": step.updated,
+        "words": step.words,
+        "cpu_seconds": step.cpu_seconds,
+        "best": step.best,
+        "dev": None if step.dev is None else numbers(step.dev),
+        "objectives": [asdict(tally) for tally in step.objectives],
     }
+
+
+# The scores of a tokenizer.
+TOKENS = ("Tokens", "Words", "Sentences")
 
 
 @dataclass(slots=True)
 class RunFiles:
-    """Where a training writes, and what it has written: `records` has the end of each epoch, older ones too.
+    """Where a training writes; `records` has the end of each epoch, also of those before an interruption.
 
-    `came_further` tells whether one of them is of this run.
-
-    The records are kept beside the checkpoint, so that a training that is resumed can report on all its epochs.
+    The records are kept beside the checkpoint. The checkpoint of a training of several stages is a folder.
     """
 
     model: str
     checkpoint: str | None
     resume: bool
     log: str | None
+    plot: str | None
     records: list[Record] = field(default_factory=list)
-    came_further: bool = False
+    has_new_epochs: bool = False
 
-    def check(self, *, start_from: str | None, plot: str | None, inputs: Iterable[str] = ()) -> None:
-        """Refuse what cannot be written, or would replace what someone may want to keep, before any data is read.
+    @classmethod
+    def of(cls, config: Config, *, resume: bool) -> RunFiles:
+        """Return the files of [run]; refuse what cannot be written, or would replace what someone may want to keep."""
+        source, run = config.source, config.run
+        if run.model is None:
+            if source.flags:
+                raise ConfigError(
+                    "Missing option '--model'; give the name of the file to write (see 'treetune train --help')"
+                )
+            raise source.whole('expected model = "OUT" in [run], or the option --model OUT, found neither')
+        if run.checkpoint is False and resume:
+            raise ConfigError(f"{source.key('run', 'checkpoint')} = false contradicts --resume; leave one of them out")
+        model = source.path(run.model)
+        given = source.path(run.checkpoint) if isinstance(run.checkpoint, str) else model + CHECKPOINT_SUFFIX
+        log, plot = (None if path is None else source.path(path) for path in (run.log, run.plot))
+        files = cls(model, given if run.checkpoint is not False else None, resume, log, plot)
+        files._check(config)
+        return files
 
-        `inputs` are the files that are read besides the model to start from.
-        """
+    def _check(self, config: Config) -> None:
         check_target(self.model)
-        outputs = {"--model": self.model, "--checkpoint": self.checkpoint, "--log": self.log, "--plot": plot}
+        source, start = config.source, config.model.start_from
         places: dict[Path, str] = {}
-        for flag, path in outputs.items():
+        for name in ("model", "checkpoint", "log", "plot"):
+            path, key = getattr(self, name), source.short_key("run", name)
             if path is None:
                 continue
             place = Path(path).resolve()
             if place in places:
-                raise ConfigError(f"{places[place]} and {flag} name the same file, {path}; give another name")
-            places[place] = flag
-            _check_target(path, flag)
-        if start_from is not None and Path(start_from).resolve() == Path(self.model).resolve():
-            raise ConfigError(f"--model would replace {start_from}, from which the training starts; give another name")
-        check_kept(self.model, inputs, flag="--model")
-        self._check_older_files()
-
-    def _check_older_files(self) -> None:
-        is_there = self.checkpoint is not None and Path(self.checkpoint).exists()
-        if is_there and not self.resume:
+                raise ConfigError(f"{places[place]} and {key} name the same file, {path}; give another name")
+            places[place] = key
+            _check_target(path, name, is_folder=name == "checkpoint" and config.has_stages)
+        key = source.short_key("run", "model")
+        if start is not None and Path(source.model_path(start)).resolve() == Path(self.model).resolve():
+            raise ConfigError(f"{key} would replace {start}, from which the training starts; give another name")
+        inputs = [source.path(path) for path in config.paths()]
+        check_kept(self.model, [*inputs, *([source.name] if source.name else [])], flag=key)
+        if self._has_checkpoint and not self.resume:
             raise ConfigError(
-                f"{self.checkpoint} is of a training that was interrupted; add --resume to go on with it, or remove it"
+                f"{self.checkpoint} is of a training that was interrupted; add --resume to continue it, or remove it"
             )
-        if self.log is not None and Path(self.log).exists() and not is_there:
+        if self.log is not None and Path(self.log).exists() and not self._has_checkpoint:
             raise ConfigError(f"the log {self.log} exists already; remove it, or give another name")
+        if self.plot is not None:
+            check_plot(self.plot, source.short_key("run", "plot"))
+
+    @property
+    def _has_checkpoint(self) -> bool:
+        return self.checkpoint is not None and Path(self.checkpoint).exists()
 
     @property
     def is_resuming(self) -> bool:
-        """Whether there is something to go on from."""
-        return self.resume and self.checkpoint is not None and Path(self.checkpoint).exists()
+        """Whether there is a checkpoint to resume from."""
+        return self.resume and self._has_checkpoint
+
+    @property
+    def curves(self) -> list[Record]:
+        """The records of the last stage."""
+        return [record for record in self.records if record.get("stage") == self.records[-1].get("stage")]
 
     @property
     def _kept(self) -> Path:
@@ -99,41 +134,49 @@ class RunFiles:
         _write(self._kept, self.records)
         if self.log is not None:
             logged = _read(Path(self.log))
-            known = {record["epoch"] for record in logged}
-            _write(Path(self.log), [*logged, *(record for record in self.records if record["epoch"] not in known)])
+            known = set(map(_epoch, logged))
+            _write(Path(self.log), [*logged, *(record for record in self.records if _epoch(record) not in known)])
 
-    def add(self, end: Progress) -> None:
+    def add(self, report: Report) -> None:
         """Keep the end of an epoch."""
-        record = epoch_record(end)
+        record = epoch_record(report)
         self.records.append(record)
-        self.came_further = True
+        self.has_new_epochs = True
         for path in (None if self.checkpoint is None else self._kept, self.log):
             if path is not None:
                 with Path(path).open("a", encoding="utf-8") as out:
                     out.write(json.dumps(record, allow_nan=False) + "\n")
 
-    def how_to_go_on(self, epochs: int) -> str | None:
-        """Return what to tell the user after an interruption; None if there is nothing to go on from."""
-        if self.checkpoint is None or not Path(self.checkpoint).exists():
+    def how_to_resume(self, epochs: int) -> str | None:
+        """Return what to tell the user after an interruption; None if there is nothing to resume from."""
+        if self.checkpoint is None or not self._has_checkpoint:
             return None
-        done = self.records[-1]["epoch"] if self.records else 1
-        return f"{done} of {epochs} epochs are in {self.checkpoint}: the same command with --resume goes on from there"
+        done = f"{self.records[-1]['epoch'] if self.records else 1} of {epochs} epochs are"
+        if Path(self.checkpoint).is_dir():
+            done = "what was trained so far is"
+        return f"{done} in {self.checkpoint}; the same command with --resume continues from there"
 
     def end(self, *, done: bool) -> None:
         """Remove what is no longer needed: everything when the model is `done`, else records of nothing."""
         if self.checkpoint is None:
             return
-        if done:
+        if done and Path(self.checkpoint).is_dir():
+            shutil.rmtree(self.checkpoint)
+        elif done:
             Path(self.checkpoint).unlink(missing_ok=True)
-        if not Path(self.checkpoint).exists():
+        if not self._has_checkpoint:
             self._kept.unlink(missing_ok=True)
 
 
-def _check_target(path: str, flag: str) -> None:
-    target, what = Path(path), flag.removeprefix("--")
+def _epoch(record: Record) -> tuple[Any, Any]:
+    return record.get("stage"), record["epoch"]
+
+
+def _check_target(path: str, what: str, *, is_folder: bool) -> None:
+    target = Path(path)
     if path == STANDARD_STREAM:
         raise ConfigError(f"the {what} is not written to stdout (-); give the name of a file")
-    if target.is_dir():
+    if target.is_dir() and not is_folder:
         raise ConfigError(f"cannot write the {what} {path}: it is a directory; give the name of a file")
     if not target.parent.is_dir():
         raise ConfigError(f"cannot write the {what} {path}: there is no folder {target.parent}; create it first")

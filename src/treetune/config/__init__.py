@@ -1,16 +1,16 @@
-"""Everything that decides a training, as one file: see docs/experiment-files.md.
+"""Everything that decides a training, in one TOML file: schema, reading, models by name, and the run.
 
 ::
 
-    from treetune.config import Experiment, Task
+    from treetune.config import Config, TrainingRun
 
-    task = Task.prepare(Experiment.read("questions.toml", changes=["train.epochs=5"]))
-    for progress in task.train():
+    run = TrainingRun.prepare(Config.read("questions.toml", changes=["train.epochs=5"]))
+    for report in run.train():
         …
-    treetune.save(task.model, "questions.treetune", task.info(progress))
+    treetune.save(run.stored, "questions.treetune", run.info())
 """
 
-from treetune.config.experiment import Experiment
-from treetune.config.task import Task
+from treetune.config.config import Config
+from treetune.config.run import TrainingRun
 
-__all__ = ["Experiment", "Task"]
+__all__ = ["Config", "TrainingRun"]

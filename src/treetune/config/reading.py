@@ -1,21 +1,25 @@
-"""The files of an experiment to what its model learns from: examples with trees, or sentences with tags."""
+"""The files of a configuration to training data: examples with trees, or sentences with tags."""
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from treetune.config.experiment import Experiment
-from treetune.config.files import Say, described, projective, read_data
-from treetune.config.objectives import Plan
+from treetune.config.config import Config
+from treetune.config.objectives import ObjectiveConfig
+from treetune.config.schema import TOKENIZER
+from treetune.corpus.base_trees import attach_base_trees
 from treetune.corpus.faults import SkipReport
+from treetune.corpus.files import read_chunks
 from treetune.corpus.orders import read_orders
+from treetune.corpus.projectivity import is_projective
 from treetune.corpus.sentence import Example, Sentence
 from treetune.corpus.tags import Tagged, hide_columns
-from treetune.corpus.treebank import is_iob, read_tagged
+from treetune.corpus.treebank import only_entities, read_tagged, read_trees
 from treetune.errors import ConfigError, DataError
 from treetune.models.pipeline import Pipeline
 from treetune.storage import load
@@ -27,55 +31,115 @@ if TYPE_CHECKING:
 ENTITIES = "ner"
 
 Gold = TypeVar("Gold", Example, Tagged)
+Say: TypeAlias = Callable[[str], None]
+"""Takes a line that a user may want to see; the library itself never prints."""
+
+
+def silent(line: str) -> None:
+    """Take a line and do nothing."""
+
+
+def check_readable(path: str) -> None:
+    """Raise DataError unless a file can be opened, so that no other is read for nothing."""
+    next(read_chunks(path), None)
+
+
+def read_data(
+    path: str, *, base: str | None = None, partial: bool = False, lenient: bool = False, say: Say = silent
+) -> list[Example]:
+    """Read trees, complete unless `partial`; `base` is a file with base trees of the same sentences."""
+    report = SkipReport()
+    examples = read_trees(path, strict=not lenient, partial=partial, report=report)
+    return _reported(examples if base is None else attach_base_trees(examples, base), report, path, say)
+
+
+def _reported(examples: Any, report: SkipReport, path: str, say: Say) -> list[Any]:
+    """Return all examples, and say what was skipped or converted; DataError if there are none."""
+    read = list(examples)
+    if report.skipped:
+        say(f"{path}: {report.summary()}")
+    if report.converted:
+        say(f"{path}: {report.conversions()}")
+    if not read:
+        raise DataError("expected at least one sentence, found none", path=path)
+    return read
+
+
+def described(path: str, items: Sequence[Any]) -> dict[str, Any]:
+    """Return what a model stores about a file; without its folder, so that moving it changes nothing."""
+    lengths = [len(item[0] if isinstance(item, tuple) else item.sentence) for item in items]
+    return {**fingerprint(path), "sentences": len(lengths), "words": sum(lengths)}
+
+
+def fingerprint(path: str) -> dict[str, Any]:
+    """Return the name of a file and the hash of its bytes."""
+    with Path(path).open("rb") as file:
+        return {"name": Path(path).name, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
 
 
 @dataclass(slots=True)
 class Reader(ABC):
-    """Reads files by the rules of one experiment, and notes what they were.
+    """Reads the files of one configuration, and keeps what the model stores about them.
 
-    With `taggers` the words of all sentences get the tags of this pipeline, in the place of those they had.
+    The tags of the pipeline `taggers`, if there is one, replace those of all sentences.
     """
 
-    experiment: Experiment
+    config: Config
     say: Say
     taggers: Pipeline | None = None
-    noted: dict[str, Any] = field(default_factory=dict)
+    files: dict[str, Any] = field(default_factory=dict)
     objective_files: dict[str, dict[str, Any]] = field(default_factory=dict)
 
-    @abstractmethod
-    def trees(self, name: str, path: str, base: str | None = None) -> Sequence[Any]:
-        """Read what is learned from and note it under `name`."""
+    def treebank(self) -> list[Any]:
+        """Read the treebank."""
+        written, base = self.config.train.treebank, self.config.stacking.train
+        if written is None:
+            return []
+        path = self.config.source.path(written)
+        examples = self._described("train", path, base)
+        return self._trainable(examples, path)
 
-    @abstractmethod
-    def dev(self, path: str, base: str | None) -> Sequence[Any]:
-        """Read what an epoch is chosen by."""
+    def dev(self) -> list[Any]:
+        """Read the development data."""
+        written, base = self.config.train.dev, self.config.stacking.dev
+        return [] if written is None else self._described("dev", self.config.source.path(written), base)
 
-    def objective(self, plan: Plan) -> Objective:
+    def _described(self, name: str, path: str, base: str | None) -> list[Any]:
+        examples = self._read(path, base)
+        self.files[name] = described(path, examples)
+        if base is not None:
+            self.files["base" if name == "train" else f"{name}_base"] = described(base, examples)
+        return examples
+
+    def objective(self, one: ObjectiveConfig) -> Objective:
         """Read the data of an objective."""
-        items = self._orders if plan.reads_orders else partial(self._items, plan)
-        data = items(plan.data)
-        files = {"data": described(plan.data, [_sentence_of(item) for item in data])}
+        read = self._orders if not one.is_gold and one.loss.reference == "order" else self._items
+        data = read(one, one.data)
+        files = {"data": described(one.data, data)}
         dev: Sequence[Item] = []
-        if plan.dev is not None:
-            dev = items(plan.dev)
-            files["dev"] = described(plan.dev, [_sentence_of(item) for item in dev])
-        self.objective_files[plan.name] = files
-        return plan.objective(self._learned(data, plan.data) if plan.is_intrinsic else data, dev)
+        if one.dev is not None:
+            dev = read(one, one.dev)
+            files["dev"] = described(one.dev, dev)
+        self.objective_files[one.name] = files
+        return one.objective(self._trainable(data, one.data) if one.is_gold else data, dev)
 
-    def _orders(self, path: str) -> list[Item]:
+    def _orders(self, one: ObjectiveConfig, path: str) -> list[Item]:
         """Read sentences with the orders of their words."""
-        found = list(read_orders(path))
-        if not found:
-            raise DataError("expected at least one sentence, found none", path=path)
+        found = _reported(read_orders(path), SkipReport(), path, self.say)
         sentences = self._tagged([item.sentence for item in found])
         return [(sentence, item.order) for sentence, item in zip(sentences, found, strict=True)]
 
     @abstractmethod
-    def _items(self, plan: Plan, path: str) -> Sequence[Any]:
+    def _read(self, path: str, base: str | None) -> list[Any]:
+        """Read gold examples."""
+
+    @abstractmethod
+    def _items(self, one: ObjectiveConfig, path: str) -> list[Any]:
         """Read the sentences and references of an objective."""
 
-    def _learned(self, items: Sequence[Any], path: str) -> Sequence[Any]:
-        return items
+    @abstractmethod
+    def _trainable(self, examples: list[Any], path: str) -> list[Any]:
+        """Return the gold examples that can be trained on."""
 
     def _tag(self, examples: list[Gold]) -> list[Gold]:
         sentences = self._tagged([example.sentence for example in examples])
@@ -84,126 +148,96 @@ class Reader(ABC):
     def _tagged(self, sentences: list[Sentence]) -> list[Sentence]:
         return sentences if self.taggers is None else self.taggers.tag(sentences)
 
-
-def _sentence_of(item: Any) -> Sentence:
-    sentence: Sentence = item[0] if isinstance(item, tuple) else item.sentence
-    return sentence
+    def _trees(self, path: str, *, base: str | None = None, partial: bool = False) -> list[Example]:
+        lenient = self.config.train.lenient
+        return self._tag(read_data(path, base=base, partial=partial, lenient=lenient, say=self.say))
 
 
 @dataclass(slots=True)
 class TreeReader(Reader):
-    """Reads what a parser learns from."""
+    """Reads what a parser is trained on; without `projectivize`, sentences with crossing arcs are left out."""
 
-    def trees(self, name: str, path: str, base: str | None = None) -> list[Example]:
-        """Read the treebank; crossing arcs are left out if they are not to be lifted."""
-        examples = self._read(path, base=base)
-        self.noted[name] = described(path, [example.sentence for example in examples])
-        if base is not None:
-            self.noted["base"] = described(base, [example.sentence for example in examples])
-        return self._learned(examples, path)
+    def _read(self, path: str, base: str | None) -> list[Example]:
+        # A tokenizer needs no trees.
+        return self._trees(path, base=base, partial=self.config.model.task == TOKENIZER)
 
-    def dev(self, path: str, base: str | None) -> list[Example]:
-        """Read trees to choose an epoch by."""
-        examples = self._read(path, base=base)
-        self.noted["dev"] = described(path, [example.sentence for example in examples])
-        if base is not None:
-            self.noted["dev_base"] = described(base, [example.sentence for example in examples])
-        return examples
+    def _items(self, one: ObjectiveConfig, path: str) -> list[Example]:
+        return self._trees(path, partial=not one.is_gold)
 
-    def _items(self, plan: Plan, path: str) -> list[Example]:
-        return self._read(path, partial=not plan.is_intrinsic)
-
-    def _read(self, path: str, *, base: str | None = None, partial: bool = False) -> list[Example]:
-        lenient = self.experiment.train.lenient
-        return self._tag(read_data(path, base=base, partial=partial, lenient=lenient, say=self.say))
-
-    def _learned(self, items: Sequence[Any], path: str) -> list[Example]:
-        examples = list(items)
-        if self.experiment.train.projectivize:
+    def _trainable(self, examples: list[Any], path: str) -> list[Example]:
+        if self.config.train.projectivize:
             return examples
-        flag = "--no-projectivize" if self.experiment.source.flags else "projectivize = false"
-        return projective(examples, path=path, flag=flag, say=self.say)
+        kept = [example for example in examples if is_projective(example.gold.heads)]
+        if not kept:
+            key = self.config.source.short_key("train", "projectivize")
+            raise DataError(f"every sentence has crossing arcs; train with {key} = true", path=path)
+        if len(kept) < len(examples):
+            self.say(f"{path}: left out {len(examples) - len(kept):,} of {len(examples):,} sentences for crossing arcs")
+        return kept
 
 
 @dataclass(slots=True)
 class TagReader(Reader):
-    """Reads what a tagger learns from; no sentence shows the columns that the tagger gives."""
+    """Reads what a tagger is trained on; no sentence shows the columns that the tagger predicts."""
 
-    def trees(self, name: str, path: str, base: str | None = None) -> list[Tagged]:
-        """Read tagged sentences; those with an unknown tag cannot be learned from."""
-        examples = self._read(path, self.experiment.recipe.columns)
-        self.noted[name] = described(path, [example.sentence for example in examples])
+    def _read(self, path: str, base: str | None) -> list[Tagged]:
+        return self._tags(path, self.config.model.columns)
+
+    def _trainable(self, examples: list[Any], path: str) -> list[Tagged]:
         for number, example in enumerate(examples, start=1):
             if not example.gold.is_complete:
-                columns = ", ".join(self.experiment.recipe.columns)
+                columns = ", ".join(self.config.model.columns)
                 raise DataError(
                     f"sentence {number}: expected a value in {columns} for every word, found words without one",
                     path=path,
                 )
         return examples
 
-    def dev(self, path: str, base: str | None) -> list[Tagged]:
-        """Read tagged sentences to choose an epoch by."""
-        examples = self._read(path, self.experiment.recipe.columns)
-        self.noted["dev"] = described(path, [example.sentence for example in examples])
-        return examples
-
-    def _items(self, plan: Plan, path: str) -> Sequence[Item]:
+    def _items(self, one: ObjectiveConfig, path: str) -> list[Any]:
         """Read sentences with what the loss compares outputs with: entities, the main verb, or tags."""
-        columns = self.experiment.recipe.columns
-        wanted = None if plan.is_intrinsic else plan.loss.reference
-        if wanted == "entities" or (wanted is not None and is_iob(path)):
-            own = [*([] if is_iob(path) else columns), ENTITIES] if ENTITIES not in columns else list(columns)
-            found = self._read(path, (ENTITIES,))
-            return [(hide_columns(one.sentence, own), one.gold) for one in found]
+        columns = self.config.model.columns
+        wanted = None if one.is_gold else one.loss.reference
+        if wanted == "entities" or (wanted is not None and only_entities(path)):
+            hidden = [*([] if only_entities(path) else columns), ENTITIES] if ENTITIES not in columns else list(columns)
+            found = self._tags(path, (ENTITIES,))
+            return [(hide_columns(example.sentence, hidden), example.gold) for example in found]
         if wanted == "tree":
-            lenient = self.experiment.train.lenient
-            examples = self._tag(read_data(path, partial=True, lenient=lenient, say=self.say))
+            examples = self._trees(path, partial=True)
             return [(hide_columns(example.sentence, columns), example.gold) for example in examples]
-        return self._read(path, columns)
+        return self._tags(path, columns)
 
-    def _read(self, path: str, columns: Sequence[str]) -> list[Tagged]:
+    def _tags(self, path: str, columns: Sequence[str]) -> list[Tagged]:
         report = SkipReport()
-        read = list(read_tagged(path, columns, strict=not self.experiment.train.lenient, report=report))
-        if report.skipped:
-            self.say(f"{path}: {report.summary()}")
-        if report.converted:
-            self.say(f"{path}: {report.conversions()}")
-        if not read:
-            raise DataError("expected at least one sentence, found none", path=path)
-        return self._tag(read)
+        read = read_tagged(path, columns, strict=not self.config.train.lenient, report=report)
+        return self._tag(_reported(read, report, path, self.say))
 
 
-def make_reader(experiment: Experiment, pipeline: Pipeline | None, say: Say) -> Reader:
-    """Return the reader for the model of an experiment, which may be the parser of a pipeline."""
-    kind = TagReader if experiment.recipe.is_tagger else TreeReader
+def make_reader(config: Config, say: Say) -> Reader:
+    """Return the reader for a model."""
+    kind, pipeline = TagReader if config.model.is_tagger else TreeReader, config.model.pipeline
     if pipeline is None or not pipeline.taggers:
-        return kind(experiment, say, _load_taggers(experiment))
-    start = experiment.recipe.start_from
-    if experiment.train.tagger is not None:
-        key = experiment.source.key("train", "tagger")
-        raise ConfigError(f"{key}: {start} is a pipeline that tags all words itself; leave it out")
+        return kind(config, say, _load_taggers(config))
+    start = config.model.start_from
+    if config.train.tagger is not None:
+        raise config.source.error("train", "tagger", f"{start} is a pipeline that tags all words itself; leave it out")
     # As the parser will see them when the pipeline is used.
-    say(f"going on with the parser of {start}; the words of all data get the tags of its tagger")
-    return kind(experiment, say, pipeline)
+    say(f"fine-tuning the parser of {start}; its tagger tags the words of all data")
+    return kind(config, say, pipeline)
 
 
-def _load_taggers(experiment: Experiment) -> Pipeline | None:
-    path = experiment.train.tagger
+def _load_taggers(config: Config) -> Pipeline | None:
+    path, key, model = config.train.tagger, config.source.key("train", "tagger"), config.model
     if path is None:
         return None
-    found = load(experiment.source.model(path))
+    found = load(config.source.model_path(path))
     taggers = Pipeline.of(found)
-    key = experiment.source.key("train", "tagger")
     if not taggers.taggers:
         raise ConfigError(f"{key}: expected a tagger, found a {found.kind} model")
     columns = [name for tagger in taggers.taggers for name in tagger.columns]
-    recipe = experiment.recipe
-    if set(columns) & set(recipe.columns):
-        raise ConfigError(f"{key}: the tagger gives {', '.join(columns)}, which is to be learned here")
-    if not set(columns) & set(recipe.inputs):
+    if set(columns) & set(model.columns):
+        raise ConfigError(f"{key}: the tagger predicts {', '.join(columns)}, which is to be learned")
+    if not set(columns) & set(model.inputs):
         raise ConfigError(
-            f"{key}: the tagger gives {', '.join(columns)}, at which the {'model' if recipe.is_tagger else 'parser'} "
-            "does not look; leave it out"
+            f"{key}: the tagger predicts {', '.join(columns)}, which the model does not use; leave it out"
         )
     return taggers

@@ -69,7 +69,8 @@ def _side_by_side(examples: Iterable[Example], base_trees: Iterator[Example], pa
     surplus = sum(1 for _ in base_trees)
     if surplus:
         raise DataError(
-            f"expected {number} sentences, as many as there are sentences to stack on, found {number + surplus}; {_SAME_SENTENCES}",
+            f"expected {number} sentences, as many as there are sentences to stack on, found {number + surplus}; "
+            f"{_SAME_SENTENCES}",
             path=path,
         )
 
@@ -77,7 +78,7 @@ def _side_by_side(examples: Iterable[Example], base_trees: Iterator[Example], pa
 def _check_words(sentence: Sentence, other: Sentence, number: int) -> None:
     if sentence.forms == other.forms:
         return
-    for word, (expected, found) in enumerate(zip(sentence.words, other.words, strict=False), start=1):
+    for word, (expected, found) in enumerate(zip(sentence.forms[1:], other.forms[1:], strict=False), start=1):
         if expected != found:
             raise DataError(
                 f"{name_sentence(number, sentence)}: expected {expected!r} as word {word}, found {found!r}; "
@@ -98,7 +99,8 @@ def _with_base_tree(sentence: Sentence, tree: Tree, number: int) -> Sentence:
     for word, head in enumerate(tree.heads[1:], start=1):
         if not 0 <= head <= size:
             raise DataError(
-                f"{name_sentence(number, sentence)}: expected a base tree with a head from 0 to {size} for word {word} "
-                f"({sentence.forms[word]!r}), found {'none' if head < 0 else head}; a base tree has a head for every word"
+                f"{name_sentence(number, sentence)}: expected a base tree with a head from 0 to {size} for word "
+                f"{word} ({sentence.forms[word]!r}), found {'none' if head < 0 else head}; "
+                "a base tree has a head for every word"
             )
     return replace(sentence, base_tree=tree)

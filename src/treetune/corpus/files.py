@@ -91,6 +91,24 @@ def open_output(path: StrPath) -> Iterator[TextIO]:
         text.flush()
 
 
+def write_texts(texts: Iterable[str], target: StrPath | TextIO) -> int:
+    """Write the texts of sentences, as they come, to a path or an open text stream and return their number."""
+    if isinstance(target, str | os.PathLike):
+        with open_output(target) as stream:
+            return write_texts(texts, stream)
+    count = 0
+    for text in texts:
+        try:
+            target.write(text)
+        except UnicodeEncodeError as error:
+            found = error.object[error.start]
+            raise DataError(
+                f"sentence {count + 1} cannot be written as UTF-8: it has the lone surrogate {found!r}"
+            ) from error
+        count += 1
+    return count
+
+
 @contextmanager
 def open_atomic(path: StrPath) -> Iterator[BinaryIO]:
     """Open a file for bytes, written as they are, that appears only if the block ends without an error.

@@ -7,17 +7,16 @@ first word. IOB1, BIOES and BILOU are understood too and become IOB2; what was c
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TextIO
 
 from treetune.corpus.blocks import Block, Source, blocks, first_escaped, source_name
 from treetune.corpus.faults import SentenceError, SkipReport
-from treetune.corpus.files import StrPath, not_utf8, open_output
-from treetune.corpus.sentence import ABSENT, Sentence
-from treetune.corpus.spans import OUTSIDE, first_break, iob_tags, is_tag, scheme_of, spans_of
-from treetune.corpus.tags import Tagged, Tags
+from treetune.corpus.files import StrPath, not_utf8, write_texts
+from treetune.corpus.sentence import ABSENT, Enhanced, Example, Sentence, Tree
+from treetune.corpus.spans import ENTITY_KEY, OUTSIDE, first_break, iob_tags, is_tag, scheme_of, spans_of
+from treetune.corpus.tags import Tagged, Tags, tags_of, with_tags
 from treetune.errors import DataError, unknown_name
 
 SCHEMES = ("iob2", "iob1", "bioes", "bilou")
@@ -168,11 +167,25 @@ def write_iob(tagged: Iterable[Tagged], target: StrPath | TextIO) -> int:
 
     Returns the number of sentences.
     """
-    if isinstance(target, str | os.PathLike):
-        with open_output(target) as stream:
-            return write_iob(tagged, stream)
-    count = 0
-    for one in tagged:
-        target.write(format_iob(one.sentence, one.gold))
-        count += 1
-    return count
+    return write_texts((format_iob(one.sentence, one.gold) for one in tagged), target)
+
+
+def read_entities(
+    source: Source,
+    *,
+    strict: bool = True,
+    partial: bool = False,
+    trees: bool = True,
+    report: SkipReport | None = None,
+) -> Iterator[Example]:
+    """Yield the sentences of an IOB file as a treebank has them: tags in MISC (``ner=B-PER``), unknown trees.
+
+    The options are those of `read_conllu`; without `trees` the tags are left out and need not be there.
+    """
+    for one in read_iob(source, strict=strict, tags=trees, report=report):
+        yield Example(with_tags(one.sentence, one.gold, (ENTITY_KEY,)), Tree.unknown(len(one.sentence)))
+
+
+def format_entities(sentence: Sentence, tree: Tree, enhanced: Enhanced | None = None) -> str:
+    """Return a sentence whose entities are in MISC as IOB2 lines; trees are left out."""
+    return format_iob(sentence, tags_of(sentence, (ENTITY_KEY,)))

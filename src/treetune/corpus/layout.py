@@ -1,4 +1,4 @@
-"""The two ten-column formats as data, the numbers in their ID column, and what a reader is asked to do."""
+"""The ten-column formats as data (CoNLL-U, CoNLL-X), what a reader is asked to do, and the rules of the ID column."""
 
 from __future__ import annotations
 
@@ -38,24 +38,6 @@ class Mode(NamedTuple):
 
     partial: bool = False
     trees: bool = True
-
-
-_tables: dict[str, list[str]] = {"numbers": [], "starts": []}
-
-
-def numbers(count: int) -> list[str]:
-    """Return ``["0", "1", …]`` with at least `count` entries; shared, so not to be changed."""
-    if len(_tables["numbers"]) < count:
-        # Replaced and never changed in place: another thread may be reading the old one.
-        _tables["numbers"] = list(map(str, range(max(count, 2 * len(_tables["numbers"]), 256))))
-    return _tables["numbers"]
-
-
-def line_starts(count: int) -> list[str]:
-    """Return the IDs of `count` words, each but the first with the line feed before it."""
-    if len(_tables["starts"]) < count:
-        _tables["starts"] = ["1", *("\n" + number for number in numbers(count + 1)[2:])]
-    return _tables["starts"][:count]
 
 
 _RANGE = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")

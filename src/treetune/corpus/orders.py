@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from treetune.corpus.conllu import format_conllu, read_conllu
-from treetune.corpus.files import STANDARD_STREAM, StrPath, display_name, open_output, read_lines
-from treetune.corpus.sentence import Example, Sentence, Tree, name_sentence
+from treetune.corpus.files import STANDARD_STREAM, StrPath, display_name, open_output, read_lines, write_texts
+from treetune.corpus.formats import FORMATS, Format, bare_name, find_format, format_of, names
+from treetune.corpus.sentence import Example, Sentence, Tree, comment_value, name_sentence, with_comment
 from treetune.errors import DataError
 
 COMMENT = "order"
@@ -62,7 +63,7 @@ class Ordered:
 
     sentence: Sentence
     order: WordOrder
-    gold: Tree
+    tree: Tree
 
 
 def read_orders(path: StrPath, *, beside: bool = True) -> Iterator[Ordered]:
@@ -76,20 +77,26 @@ def read_orders(path: StrPath, *, beside: bool = True) -> Iterator[Ordered]:
     Raises:
         DataError: the file is not as it should be; the message names the line.
     """
-    if is_json(path):
-        tagged = _beside(path) if beside else None
-        return _read_json(path) if tagged is None else _with_trees(_read_json(path), path, tagged)
-    return _read_comments(path)
+    found = order_format(path)
+    examples = _beside(path) if beside and "trees" not in found.holds else None
+    items = found.read_orders(path)
+    return items if examples is None else _with_trees(items, path, examples)
 
 
-def write_orders(items: Iterable[Ordered], target: StrPath, *, as_json: bool | None = None) -> int:
-    """Write sentences with their orders, as JSON lines or CoNLL-U, and return their number; the suffix decides.
+def write_orders(items: Iterable[Ordered], target: StrPath, *, file_format: str | None = None) -> int:
+    """Write sentences with their orders and return their number; without `file_format` the suffix decides.
 
-    JSON lines hold words, orders and links alone; CoNLL-U keeps tags and trees as well.
+    JSON lines (``"orders"``) hold words, orders and links alone; CoNLL-U keeps tags and trees as well.
     """
-    form = format_order_json if (is_json(target) if as_json is None else as_json) else _format_comments
-    with open_output(target) as stream:
-        return _write(items, stream, form)
+    form = (
+        order_format(target) if file_format is None else find_format(file_format, names("order_formatter"))
+    ).form_order
+    return write_texts((form(item) for item in items), target)
+
+
+def order_format(path: StrPath) -> Format:
+    """Return the format of a file with word orders, by its suffix: JSON lines, else CoNLL-U."""
+    return format_of(path, holding="orders") or FORMATS["conllu"]
 
 
 def read_alignments(links: StrPath, source: StrPath, target: StrPath) -> Iterator[Ordered]:
@@ -139,7 +146,7 @@ def write_alignments(items: Iterable[Ordered], links: StrPath, source: StrPath, 
                     "language, found the order alone; write JSON lines instead"
                 )
             links_out.write(" ".join(f"{word - 1}-{place - 1}" for word, place in order.links) + "\n")
-            source_out.write(" ".join(item.sentence.words) + "\n")
+            source_out.write(" ".join(item.sentence.forms[1:]) + "\n")
             target_out.write(" ".join(order.target) + "\n")
     return count
 
@@ -147,10 +154,10 @@ def write_alignments(items: Iterable[Ordered], links: StrPath, source: StrPath, 
 def format_order_json(item: Ordered) -> str:
     """Return a sentence and its order as one JSON line, counted from 0."""
     content: dict[str, Any] = {}
-    name = _sent_id(item.sentence)
+    name = comment_value(item.sentence, "sent_id")
     if name is not None:
         content["id"] = name
-    content["tokens"] = list(item.sentence.words)
+    content["tokens"] = list(item.sentence.forms[1:])
     content["order"] = [word - 1 for word in item.order.words]
     if item.order.links:
         content["links"] = [[word - 1, place - 1] for word, place in item.order.links]
@@ -159,22 +166,8 @@ def format_order_json(item: Ordered) -> str:
     return json.dumps(content, ensure_ascii=False) + "\n"
 
 
-def comment_value(sentence: Sentence, key: str) -> str | None:
-    """Return the value of a comment ``# key = value``, or None if there is none."""
-    for comment in sentence.comments:
-        name, equals, value = comment.lstrip("# ").partition("=")
-        if equals and name.strip() == key:
-            return value.strip()
-    return None
-
-
-def with_comment(sentence: Sentence, key: str, value: str) -> Sentence:
-    """Return the sentence with a comment ``# key = value``, instead of one that it had."""
-    kept = [comment for comment in sentence.comments if comment.lstrip("# ").partition("=")[0].strip() != key]
-    return replace(sentence, comments=(*kept, f"# {key} = {value}"))
-
-
-def _read_json(path: StrPath) -> Iterator[Ordered]:
+def read_order_json(path: StrPath) -> Iterator[Ordered]:
+    """Yield sentences with their orders from JSON lines."""
     for number, line in enumerate(read_lines(path), start=1):
         if not line.strip():
             continue
@@ -225,11 +218,11 @@ def _with_trees(items: Iterator[Ordered], path: StrPath, tagged: Path) -> Iterat
     number = 0
     for number, item in enumerate(items, start=1):
         example = next(examples, None)
-        if example is None or example.sentence.words != item.sentence.words:
-            found = "its end" if example is None else repr(" ".join(example.sentence.words)[:60])
+        if example is None or example.sentence.forms[1:] != item.sentence.forms[1:]:
+            found = "its end" if example is None else repr(" ".join(example.sentence.forms[1:])[:60])
             raise DataError(
                 f"expected the sentences of {display_name(path)}, which stands beside it: sentence {number} is "
-                f"{' '.join(item.sentence.words)[:60]!r}, found {found}",
+                f"{' '.join(item.sentence.forms[1:])[:60]!r}, found {found}",
                 path=str(tagged),
             )
         yield Ordered(example.sentence, item.order, example.gold)
@@ -240,7 +233,8 @@ def _with_trees(items: Iterator[Ordered], path: StrPath, tagged: Path) -> Iterat
         )
 
 
-def _read_comments(path: StrPath) -> Iterator[Ordered]:
+def read_order_comments(path: StrPath) -> Iterator[Ordered]:
+    """Yield sentences with their orders from CoNLL-U, where they are comments."""
     for number, example in enumerate(read_conllu(path, partial=True), start=1):
         try:
             order = _from_comments(example)
@@ -266,12 +260,13 @@ def _from_comments(example: Example) -> WordOrder:
     return order
 
 
-def _format_comments(item: Ordered) -> str:
+def format_order_comments(item: Ordered) -> str:
+    """Return a sentence as CoNLL-U with its order as a comment."""
     sentence = with_comment(item.sentence, COMMENT, " ".join(map(str, item.order.words)))
     if item.order.links:
         text = " ".join(f"{word}-{place}" for word, place in item.order.links)
         sentence = with_comment(sentence, LINKS_COMMENT, text)
-    return format_conllu(sentence, item.gold)
+    return format_conllu(sentence, item.tree)
 
 
 def _parse_links(text: str, size: int, target_size: int) -> Iterator[tuple[int, int]]:
@@ -286,31 +281,9 @@ def _parse_links(text: str, size: int, target_size: int) -> Iterator[tuple[int, 
         yield int(word) + 1, int(place) + 1
 
 
-def _write(items: Iterable[Ordered], stream: TextIO, form: Any) -> int:
-    count = 0
-    for item in items:
-        stream.write(form(item))
-        count += 1
-    return count
-
-
-def _bare(path: StrPath) -> str:
-    name = os.fspath(path)
-    return name.removesuffix(_PACKED[0]).removesuffix(_PACKED[1])
-
-
-def is_json(path: StrPath) -> bool:
-    """Whether a path stands for JSON lines."""
-    return _bare(path).endswith((".jsonl", ".json"))
-
-
 def _beside(path: StrPath) -> Path | None:
     if os.fspath(path) == STANDARD_STREAM:
         return None
-    stem = Path(_bare(path)).with_suffix(".conllu")
+    stem = Path(bare_name(path)).with_suffix(".conllu")
     found = (stem, *(stem.with_name(stem.name + packed) for packed in _PACKED))
     return next((place for place in found if place.is_file()), None)
-
-
-def _sent_id(sentence: Sentence) -> str | None:
-    return comment_value(sentence, "sent_id")

@@ -94,7 +94,7 @@ def _shortest_crossing(heads: list[int]) -> int:
 
 
 def _preorder(heads: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Return for each word its place in a walk from the root down, and the last place below it."""
+    """Return for each word its index in preorder, and the last index in its subtree."""
     children = _children(heads)
     order, last = [0] * len(heads), [0] * len(heads)
     walk: list[int] = []

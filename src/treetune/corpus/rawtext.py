@@ -1,4 +1,4 @@
-"""Sentences to the raw text they were written in, and back: where each token stands, and what is between tokens.
+"""The raw text of sentences: the offsets of tokens, and the spaces between them.
 
 ``SpaceAfter=No`` in MISC says that nothing follows a token, ``SpacesAfter`` (as UDPipe writes it) what does unless it
 is one space. Between sentences of a treebank that says no more stand a space, or an empty line before ``# newpar`` and
@@ -24,7 +24,7 @@ _ESCAPED = re.compile(r"\\(?:[strnp\\]|u[0-9A-Fa-f]{4})")
 _OTHER_SPACE = re.compile(r"[^\S \t\r\n]")
 
 
-class Token(NamedTuple):
+class SurfaceToken(NamedTuple):
     """A token as it is written: a word, or a multiword token of the words from `first` to before `last`."""
 
     form: str
@@ -33,7 +33,7 @@ class Token(NamedTuple):
     last: int
 
 
-def surface_tokens(sentence: Sentence) -> list[Token]:
+def surface_tokens(sentence: Sentence) -> list[SurfaceToken]:
     """Return the tokens of a sentence, each multiword token as one."""
     lines = dict(sentence.multiword)
     tokens, word = [], 1
@@ -44,7 +44,7 @@ def surface_tokens(sentence: Sentence) -> list[Token]:
             columns = lines[word].split("\t")
             form, misc = columns[1], columns[9]
             last = int(columns[0].partition("-")[2]) + 1
-        tokens.append(Token(form, misc, word, last))
+        tokens.append(SurfaceToken(form, misc, word, last))
         word = last
     return tokens
 
@@ -86,7 +86,7 @@ def sentence_text(sentence: Sentence) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """The text of a paragraph with the places of its tokens, sentence by sentence.
+    """The text of a paragraph with the offsets of its tokens, sentence by sentence.
 
     `tokens` has for each sentence the (start, end) of its tokens in `text`; `words` the words of each of them, of
     which those of a multiword token are several.
@@ -103,7 +103,7 @@ def starts_paragraph(sentence: Sentence) -> bool:
 
 
 def paragraphs(sentences: Iterable[Sentence]) -> Iterator[Paragraph]:
-    """Yield the paragraphs of a treebank with the gold places of tokens and sentences."""
+    """Yield the paragraphs of a treebank with the gold offsets of tokens and sentences."""
     held: list[Sentence] = []
     for sentence in sentences:
         if held and starts_paragraph(sentence):
@@ -117,7 +117,7 @@ def paragraphs(sentences: Iterable[Sentence]) -> Iterator[Paragraph]:
 def _paragraph(sentences: list[Sentence]) -> Paragraph:
     pieces: list[str] = []
     length = 0
-    places, words = [], []
+    offsets, words = [], []
     for sentence in sentences:
         spans, parts = [], []
         for token in surface_tokens(sentence):
@@ -126,24 +126,42 @@ def _paragraph(sentences: list[Sentence]) -> Paragraph:
             after = spaces_after(token.misc)
             pieces += [token.form, " " if after is None else after]
             length += len(pieces[-2]) + len(pieces[-1])
-        places.append(tuple(spans))
+        offsets.append(tuple(spans))
         words.append(tuple(parts))
-    return Paragraph("".join(pieces), tuple(places), tuple(words))
+    return Paragraph("".join(pieces), tuple(offsets), tuple(words))
 
 
 def raw_text(sentences: Iterable[Sentence]) -> str:
     """Return the text of a treebank; exactly the original one if ``SpacesAfter`` and ``SpacesBefore`` were kept."""
+    return lay_out(sentences)[0]
+
+
+def lay_out(sentences: Iterable[Sentence]) -> tuple[str, list[int]]:
+    """Return the text of sentences, as `raw_text` does, and the offset in it at which each sentence starts."""
     pieces: list[str] = []
-    pending = ""
-    is_first = True
+    starts: list[int] = []
+    pending, length = "", 0
     for sentence in sentences:
-        tokens = surface_tokens(sentence)
-        if not is_first and starts_paragraph(sentence) and pending in ("", " "):
+        if starts and starts_paragraph(sentence) and pending in ("", " "):
             pending = PARAGRAPH_BREAK
-        is_first = False
-        for token in tokens:
-            before = misc_value(token.misc, "SpacesBefore")
+        for number, token in enumerate(surface_tokens(sentence)):
+            before = unescape_spaces(misc_value(token.misc, "SpacesBefore") or "")
+            length += len(pending) + len(before)
+            if number == 0:
+                starts.append(length)
+            pieces += [pending, before, token.form]
+            length += len(token.form)
             after = spaces_after(token.misc)
-            pieces += [pending, "" if before is None else unescape_spaces(before), token.form]
             pending = " " if after is None else after
-    return "".join([*pieces, pending])
+    return "".join([*pieces, pending]), starts
+
+
+def token_spans(sentence: Sentence) -> list[tuple[int, int]]:
+    """Return the start and end offset of each surface token, counted from the start of the sentence."""
+    spans, start = [], 0
+    for token in surface_tokens(sentence):
+        end = start + len(token.form)
+        spans.append((start, end))
+        after = spaces_after(token.misc)
+        start = end + (1 if after is None else len(after))
+    return spans

@@ -1,17 +1,20 @@
-"""What a model sees (`Sentence`), what it answers (`Tree`) and the two together (`Example`).
+"""The input of a model (`Sentence`), the output of a parser (`Tree`), and a sentence with its gold tree (`Example`).
 
 Token 0 is the artificial root in every column, words start at 1, and `heads[0] == -1`; so
-`sentence.forms[i]`, `tree.heads[i]` and `tree.labels[i]` speak of the same word, and a head is an index
-into the same columns.
+`sentence.forms[i]`, `tree.heads[i]` and `tree.labels[i]` belong to the same word, and a head is an index
+into the same columns. `corpus.document` has the predicted tree of a sentence, word by word.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from treetune.errors import DataError
+
+if TYPE_CHECKING:
+    from treetune.corpus.document import ParsedSentence
 
 ROOT = "<root>"
 ABSENT = "_"
@@ -25,8 +28,9 @@ class Sentence:
 
     All columns have the same length, one more than the number of words; `ABSENT` stands where a value is
     not given. `multiword` keeps the lines of multiword tokens, each with the index of its first word.
-    `base_tree` is the tree of the base parser, which a model may look at: files do not hold it, it is put
-    there by `corpus.base_trees`.
+    `base_tree` is the tree of the base parser for stacking: files do not hold it, `corpus.base_trees`
+    attaches it. `start_char` is the offset of the sentence in the text that it was split from, 0 if there is
+    none; equality ignores it.
     """
 
     forms: tuple[str, ...]
@@ -38,6 +42,7 @@ class Sentence:
     comments: tuple[str, ...] = ()
     multiword: tuple[tuple[int, str], ...] = ()
     base_tree: Tree | None = None
+    start_char: int = field(default=0, compare=False)
 
     @classmethod
     def of(
@@ -75,11 +80,6 @@ class Sentence:
     def __len__(self) -> int:
         """Return the number of words, the root not counted."""
         return len(self.forms) - 1
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """The forms without the root."""
-        return self.forms[1:]
 
     def without(self, *columns: str) -> Sentence:
         """Return a copy in which the named columns (`"upos"`, `"feats"`, …) or the `"base_tree"` are absent."""
@@ -153,10 +153,27 @@ class Example:
     enhanced: Enhanced | None = None
 
 
+def tree_of(item: Example | ParsedSentence) -> Tree:
+    """Return the gold tree of an example, or the predicted tree of a parsed sentence."""
+    return item.gold if isinstance(item, Example) else item.tree
+
+
+def comment_value(sentence: Sentence, key: str) -> str | None:
+    """Return the value of a comment ``# key = value``, or None if there is none."""
+    for comment in sentence.comments:
+        name, equals, value = comment.lstrip("# ").partition("=")
+        if equals and name.strip() == key:
+            return value.strip()
+    return None
+
+
 def name_sentence(number: int, sentence: Sentence) -> str:
     """Return how messages call a sentence: its number, from 1, and its sent_id if it has one."""
-    for comment in sentence.comments:
-        key, equals, value = comment.lstrip("# ").partition("=")
-        if equals and key.strip() == "sent_id":
-            return f"sentence {number} (sent_id {value.strip()})"
-    return f"sentence {number}"
+    name = comment_value(sentence, "sent_id")
+    return f"sentence {number}" if name is None else f"sentence {number} (sent_id {name})"
+
+
+def with_comment(sentence: Sentence, key: str, value: str) -> Sentence:
+    """Return the sentence with a comment ``# key = value``, instead of one that it had."""
+    kept = [comment for comment in sentence.comments if comment.lstrip("# ").partition("=")[0].strip() != key]
+    return replace(sentence, comments=(*kept, f"# {key} = {value}"))

@@ -13,6 +13,8 @@ from typing import NamedTuple
 from treetune.corpus.sentence import ROOT
 from treetune.errors import DataError
 
+# The key of MISC in which CoNLL-U files and pipelines have named entities.
+ENTITY_KEY = "ner"
 OUTSIDE = "O"
 BEGIN, INSIDE = "B", "I"
 _ENDS = ("E", "L")
@@ -44,7 +46,7 @@ def is_tag(tag: str) -> bool:
 
 
 def spans_of(tags: Sequence[str]) -> list[Span]:
-    """Return the spans in the tags of a sentence, from left to right; `tags[0]` is the root's place.
+    """Return the spans in the tags of a sentence, from left to right; `tags[0]` belongs to the artificial root.
 
     A span begins at ``B``, ``S`` and ``U``, and at any other letter that has no open span of its label before it.
     """
@@ -66,7 +68,7 @@ def spans_of(tags: Sequence[str]) -> list[Span]:
 
 
 def iob_tags(spans: Iterable[Span], length: int) -> tuple[str, ...]:
-    """Return the IOB2 tags of a sentence of `length` words, the root's place first.
+    """Return the IOB2 tags of a sentence of `length` words, index 0 included.
 
     Raises:
         DataError: a span is empty or outside of the sentence, has no label, or covers a word of another one.

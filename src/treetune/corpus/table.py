@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from treetune.corpus.blocks import Source, blocks, source_name
 from treetune.corpus.diagnose import faults
 from treetune.corpus.faults import SkipReport
-from treetune.corpus.layout import DEPREL, HEAD, SPACED, WIDTH, Layout, Mode, Numbering, line_starts, numbers
+from treetune.corpus.layout import DEPREL, HEAD, SPACED, WIDTH, Layout, Mode, Numbering
 from treetune.corpus.sentence import (
     ABSENT,
     ROOT,
@@ -31,6 +31,8 @@ Special = tuple[tuple[int, str], ...]
 _COMMENTS = re.compile(r"(?:#[^\n]*\n)*")
 _UNSPACED = tuple(column for column in range(1, WIDTH) if column not in SPACED)
 _MEMO_SIZE = 500_000
+# The IDs of words, each but the first with the line feed before it.
+_STARTS = ["1", *(f"\n{word}" for word in range(2, 257))]
 
 
 def read_table(
@@ -42,7 +44,7 @@ def read_table(
     # Equal cells become one object, which saves most of the memory of a treebank.
     memo: dict[str, str] = {}
     for block in blocks(source):
-        example = None if block.damaged else _example(block.text, layout, mode, memo.setdefault)
+        example = None if block.damaged else example_of(block.text, layout, mode, memo.setdefault)
         if example is not None:
             report.read += 1
             yield example
@@ -55,7 +57,7 @@ def read_table(
             memo.clear()
 
 
-def _example(text: str, layout: Layout, mode: Mode, share: Callable[[str, str], str]) -> Example | None:
+def example_of(text: str, layout: Layout, mode: Mode, share: Callable[[str, str], str]) -> Example | None:
     """Return the example in a well-formed block, else None."""
     if "\r" in text:
         return None
@@ -100,7 +102,7 @@ def _columns(text: str, mode: Mode) -> Columns | None:
     marked = text.replace("\n", "\t\n")
     cells = marked.split("\t")
     size = len(cells) // WIDTH
-    if len(cells) != size * WIDTH or text.count("\n") != size - 1 or cells[::WIDTH] != line_starts(size):
+    if len(cells) != size * WIDTH or text.count("\n") != size - 1 or cells[::WIDTH] != _line_starts(size):
         return None
     if "\t\t" in marked or marked[-1] == "\t":
         return None
@@ -108,6 +110,11 @@ def _columns(text: str, mode: Mode) -> Columns | None:
     if " " in text and not _spaces_are_sound(marked, columns, mode):
         return None
     return columns
+
+
+def _line_starts(count: int) -> list[str]:
+    more = (f"\n{word}" for word in range(len(_STARTS) + 1, count + 1))
+    return _STARTS[:count] if count <= len(_STARTS) else [*_STARTS, *more]
 
 
 def _spaces_are_sound(marked: str, columns: Columns, mode: Mode) -> bool:
@@ -163,7 +170,7 @@ def _tree(heads: list[str], labels: list[str], mode: Mode, share: Callable[[str,
         return Tree.unknown(size)
     if len(_head_of) < size + 2:
         # A table and not int(): that would take "+1", "1_0" and "01" too.
-        _head_of.update((name, number) for number, name in enumerate(numbers(size + 1)))
+        _head_of.update((str(head), head) for head in range(2 * size + 2))
         _head_of[ABSENT] = UNKNOWN_HEAD
     try:
         known = (UNKNOWN_HEAD, *map(_head_of.__getitem__, heads))

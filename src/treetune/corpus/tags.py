@@ -1,6 +1,6 @@
-"""What a tagger answers (`Tags`), what it learns from (`Tagged`), and the columns of sentences both come from.
+"""The output of a tagger (`Tags`), a sentence with its gold tags (`Tagged`), and the columns that tags come from.
 
-A tagger may give several columns at once; a tag is then the joint value, its parts separated by a space, which
+A tagger may predict several columns jointly; a tag is then the joint value, its parts separated by a space, which
 no column of CoNLL-U can hold: ``"NOUN NN"``. UPOS, XPOS and FEATS are columns of a `Sentence`; any other name, such as
 ``"ner"``, is a key of its MISC column.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from treetune.corpus.rawtext import misc_value
 from treetune.corpus.sentence import ABSENT, ROOT, Example, Sentence
 from treetune.errors import ConfigError, DataError
 
@@ -20,7 +21,7 @@ TAG_COLUMNS = ("upos", "xpos", "feats")
 
 @dataclass(frozen=True, slots=True)
 class Tags:
-    """One tag a word; `values[0]` stands at the root's place, and ``""`` where a tag is not known."""
+    """One tag a word; `values[0]` belongs to the artificial root, and ``""`` is an unknown tag."""
 
     values: tuple[str, ...]
 
@@ -44,13 +45,13 @@ class Tags:
         return all(all(value.split(SEPARATOR)) for value in self.values[1:])
 
     def column(self, number: int) -> tuple[str, ...]:
-        """Return one part of joint tags, the root's place included."""
+        """Return one part of joint tags, index 0 included."""
         return (ROOT, *[part_of(value, number) for value in self.values[1:]])
 
 
 @dataclass(frozen=True, slots=True)
 class Tagged:
-    """A sentence beside its gold tags, which it does not show; `gold` may be partial."""
+    """A sentence without tags and its gold tags; `gold` may be partial."""
 
     sentence: Sentence
     gold: Tags
@@ -78,7 +79,7 @@ def check_columns(columns: Sequence[str]) -> None:
 
 
 def read_column(sentence: Sentence, name: str) -> tuple[str, ...]:
-    """Return the values of a column, the root's place included; ``""`` where one is not given.
+    """Return the values of a column, index 0 included; ``""`` where one is not given.
 
     An underscore says "not given" in UPOS; in XPOS and FEATS it is a value like any other.
     """
@@ -87,17 +88,17 @@ def read_column(sentence: Sentence, name: str) -> tuple[str, ...]:
     if name in TAG_COLUMNS:
         values: tuple[str, ...] = getattr(sentence, name)
         return values
-    return (ROOT, *[_misc_value(misc, name) for misc in sentence.misc[1:]])
+    return (ROOT, *[misc_value(misc, name) or UNKNOWN_TAG for misc in sentence.misc[1:]])
 
 
 def tags_of(sentence: Sentence, columns: Sequence[str]) -> Tags:
-    """Return what a sentence has in these columns, as joint tags."""
+    """Return the values of these columns of a sentence as joint tags."""
     parts = [read_column(sentence, name)[1:] for name in columns]
     return Tags.of(join_parts(values) for values in zip(*parts, strict=True))
 
 
 def hide_columns(sentence: Sentence, columns: Sequence[str]) -> Sentence:
-    """Return a copy that does not show these columns."""
+    """Return a copy without the values of these columns."""
     plain = [name for name in columns if name in TAG_COLUMNS]
     keys = [name for name in columns if name not in TAG_COLUMNS]
     hidden = sentence.without(*plain) if plain else sentence
@@ -110,14 +111,14 @@ def hide_columns(sentence: Sentence, columns: Sequence[str]) -> Sentence:
 
 
 def tagged(examples: Iterable[Example | Sentence], columns: Sequence[str]) -> list[Tagged]:
-    """Return what a tagger of these columns learns from: sentences that do not show them, beside what they had."""
+    """Return the training data of a tagger of these columns: sentences without them, and their values as gold tags."""
     check_columns(columns)
     sentences = (item.sentence if isinstance(item, Example) else item for item in examples)
     return [Tagged(hide_columns(sentence, columns), tags_of(sentence, columns)) for sentence in sentences]
 
 
 def with_tags(sentence: Sentence, tags: Tags, columns: Sequence[str]) -> Sentence:
-    """Return a copy that has the tags in these columns; where a tag is not known, the column stays as it is."""
+    """Return a copy with the tags in these columns; where a tag is unknown, the column stays as it is."""
     if len(tags) != len(sentence):
         raise DataError(f"expected tags of {len(sentence)} words, found {len(tags)}")
     changed = sentence
@@ -128,7 +129,7 @@ def with_tags(sentence: Sentence, tags: Tags, columns: Sequence[str]) -> Sentenc
 
 
 def write_column(sentence: Sentence, name: str, values: Sequence[str]) -> Sentence:
-    """Return a copy that has these values, the root's place included, in a column; ``""`` changes nothing."""
+    """Return a copy with these values, index 0 included, in a column; ``""`` changes nothing."""
     if name not in TAG_COLUMNS:
         pairs = zip(sentence.misc[1:], values[1:], strict=True)
         misc = [_with_key(misc, name, value) if value else misc for misc, value in pairs]
@@ -140,14 +141,6 @@ def write_column(sentence: Sentence, name: str, values: Sequence[str]) -> Senten
     if name == "upos":
         return replace(sentence, upos=column)
     return replace(sentence, xpos=column) if name == "xpos" else replace(sentence, feats=column)
-
-
-def _misc_value(misc: str, key: str) -> str:
-    for item in misc.split("|"):
-        name, equals, value = item.partition("=")
-        if equals and name == key:
-            return value
-    return UNKNOWN_TAG
 
 
 def _without_key(misc: str, key: str) -> str:

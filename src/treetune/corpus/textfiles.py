@@ -1,12 +1,20 @@
-"""Files of raw text to pieces of it, and pieces to blocks that end where a paragraph does; memory stays small."""
+"""Raw text: files to pieces, pieces to blocks that end with a paragraph, at constant memory; and tokenized text.
+
+Tokenized text has a sentence a line, its tokens separated by white space.
+"""
 
 from __future__ import annotations
 
 import codecs
+import os
 import re
 from collections.abc import Generator, Iterable, Iterator
+from dataclasses import replace
 
-from treetune.corpus.files import StrPath, display_name, not_utf8, read_chunks
+from treetune.corpus.blocks import Source
+from treetune.corpus.faults import SkipReport
+from treetune.corpus.files import StrPath, display_name, not_utf8, read_chunks, read_lines
+from treetune.corpus.sentence import Enhanced, Example, Sentence, Tree
 from treetune.errors import DataError
 
 # Characters of a block: large enough to keep kernels busy. A longer paragraph makes a longer block, up to the limit.
@@ -45,6 +53,30 @@ def _not_text(path: StrPath, data: bytes, start: int, line: int, column: int) ->
     before = data[:start]
     offset = len(before) - 1 - before.rfind(b"\n") + (column if b"\n" not in before else 0)
     return DataError(not_utf8(data[start], offset), path=display_name(path), line=line + before.count(b"\n"))
+
+
+def read_tokens(
+    source: Source,
+    *,
+    strict: bool = True,
+    partial: bool = False,
+    trees: bool = True,
+    report: SkipReport | None = None,
+) -> Iterator[Example]:
+    """Yield the sentences of tokenized text, numbered, with unknown trees; empty lines are skipped."""
+    number = 0
+    for line in read_lines(source) if isinstance(source, str | os.PathLike) else source:
+        if tokens := line.split():
+            number += 1
+            comments = (f"# sent_id = {number}", f"# text = {' '.join(tokens)}")
+            yield Example(replace(Sentence.of(tokens), comments=comments), Tree.unknown(len(tokens)))
+    if report is not None:
+        report.read += number
+
+
+def format_tokens(sentence: Sentence, tree: Tree, enhanced: Enhanced | None = None) -> str:
+    """Return the tokens of a sentence on a line, a space between them."""
+    return " ".join(sentence.forms[1:]) + "\n"
 
 
 def text_blocks(pieces: Iterable[str], *, lines: bool = False) -> Generator[tuple[str, bool], int, None]:

@@ -1,4 +1,4 @@
-"""Heads to a verdict: is this a tree with one root? Index 0 is the artificial root and its head is -1."""
+"""Whether heads form a tree with one root. Index 0 is the artificial root and its head is -1."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Sentences to Brown clusters (Brown et al. 1992; the windowed algorithm of Liang 2005).
 
-Two words are in one class if the words around them are alike. Classes are merged so that the mutual information of
-neighbouring classes falls least; the order of the last merges is a binary tree, and the way from its root to a class
-is the bit string of the class.
+Words with similar neighbours share a class. Classes are merged greedily so that the mutual information of adjacent
+classes falls least; the last merges form a binary tree, and the path from its root to a class is its bit string.
 """
 
 from __future__ import annotations
@@ -53,8 +52,8 @@ def learn_clusters(
 ) -> Clusters:
     """Learn the Brown clusters of a text, in time O(V C²) for V different words and C classes.
 
-    Digits look alike. Words seen less than `min_count` times get no class; the pairs of words on both sides of one do
-    not count. The result depends on nothing but the text and the options.
+    Digits are replaced by 0. Words below the count cut-off `min_count` get no class, and bigrams with them do not
+    count. The result is deterministic.
 
     Raises:
         ConfigError: there are less than two classes, or `min_count` is not positive.

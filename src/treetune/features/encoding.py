@@ -1,8 +1,8 @@
 """Sentences to numbers: the columns of words and tags that feature templates read.
 
-Every column maps strings to small integers: 0 is "no word here", 1 the root, 2 a value not seen in
-training. What follows from a word's form is looked up once per distinct form, so that encoding a corpus is
-one dictionary access for all of it and one for each column of tags.
+Every column maps strings to small integers: 0 is "no word", 1 the root, 2 a value not seen in training. What
+depends on the form of a word alone is computed once per distinct form, so that encoding a token takes one dictionary
+access for all these columns and one for each column of tags.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LARGEST_CACHE = 500_000
 
 
 def normalise(form: str) -> str:
-    """Return the form as the word list knows it: digits look alike."""
+    """Return the form with every digit replaced by 0."""
     return "".join("0" if character.isdigit() else character for character in form)
 
 
@@ -53,7 +53,7 @@ def _end(form: str, *, length: int) -> str:
     return normalise(form[-length:]).lower()
 
 
-# What a form says by itself, column by column. `p5` is the 5-gram prefix of McDonald et al. 2005, or a shorter word.
+# Columns that depend on the form alone. `p5` is the 5-gram prefix of McDonald et al. 2005, or a shorter word.
 _OF_FORM: dict[str, Callable[[str], str]] = {
     "w": normalise,
     "suffix": lambda form: normalise(form[-3:]).lower(),
@@ -118,7 +118,7 @@ class Encoder:
         columns: Sequence[str] | None = None,
         clusters: Clusters | None = None,
     ) -> Encoder:
-        """Collect the values of a treebank; words seen less than `min_count` times are left unseen.
+        """Collect the values of a treebank; `min_count` is the count cut-off for forms and their affixes.
 
         `columns` names the wanted ones of `COLUMNS`, by default `USUAL_COLUMNS`. Those of tags are there only
         if the treebank has such tags, that of base trees only if its sentences have them, those of clusters only if
@@ -159,18 +159,18 @@ class Encoder:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that say something, in the order of `encode`."""
+        """The columns there are, in the order of `encode`."""
         return tuple(column for column in COLUMNS if column in self.values)
 
     @property
     def is_stacked(self) -> bool:
-        """Whether sentences must come with the tree of another parser, as those learned from did."""
+        """Whether sentences must have base trees, as those of the training data have."""
         return BASE_LABEL_COLUMN in self.values
 
     def encode(self, sentences: Sequence[Sentence]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return (columns, offsets): one row a column over all tokens, and where each sentence starts.
 
-        Raises ModelError where the encoder knows base_heads and a sentence has none.
+        Raises ModelError where the encoder knows base trees and a sentence has none.
         """
         try:
             lengths = np.fromiter((len(sentence.forms) for sentence in sentences), np.int64, len(sentences))
@@ -181,9 +181,9 @@ class Encoder:
         encoded = np.empty((len(self.columns), int(offsets[-1])), np.int32)
         words = self._words(sentences)
         encoded[: len(words)] = words
-        for place, column in enumerate(self.columns[len(words) :], start=len(words)):
+        for index, column in enumerate(self.columns[len(words) :], start=len(words)):
             ids = self._ids[column]
-            encoded[place] = np.fromiter(
+            encoded[index] = np.fromiter(
                 (ids.get(tag, UNSEEN) for sentence in sentences for tag in self._tags(sentence, column)),
                 np.int32,
                 int(offsets[-1]),
@@ -222,7 +222,7 @@ class Encoder:
 
 
 def encode_base_heads(sentences: Sequence[Sentence]) -> NDArray[np.int32]:
-    """Return the heads of the base_heads over all tokens, -1 for the root; for models that know base_heads.
+    """Return the heads of the base trees over all tokens, -1 for the root; for models that know base trees.
 
     Raises ModelError where a sentence has none.
     """
@@ -233,7 +233,7 @@ def _base_tree(sentence: Sentence) -> Tree:
     if sentence.base_tree is None:
         raise ModelError(
             "this model was trained with the trees of a base parser; "
-            "give it with --base FILE, in Python with treetune.corpus.with_base_trees"
+            "give them with --base FILE, in Python with treetune.corpus.with_base_trees"
         )
     if len(sentence.base_tree) != len(sentence):
         raise DataError(f"expected a base tree of {len(sentence)} words, found one of {len(sentence.base_tree)}")
@@ -244,7 +244,7 @@ def _check_all_stacked(has_base_tree: list[bool]) -> None:
     if not all(has_base_tree):
         raise DataError(
             f"sentence {has_base_tree.index(False) + 1} of the treebank has no base tree, but others have one; "
-            "give base_heads to all sentences or to none"
+            "give base trees to all sentences or to none"
         )
 
 
@@ -259,7 +259,7 @@ def _derived(forms: Counter[str], column: str, clusters: Clusters | None = None)
 
 
 def _of_form(form: str, column: str, clusters: Clusters | None) -> str:
-    """Return what a form says in a column of words; a word in no cluster says nothing."""
+    """Return the value of a form in a column of words; empty for a word in no cluster."""
     if column not in PREFIXES:
         return _OF_FORM[column](form)
     if clusters is None:

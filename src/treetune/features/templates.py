@@ -1,11 +1,10 @@
 """Feature templates as data: text files of atoms, adapted to the columns a treebank has.
 
-A template is a line of atoms such as ``S0.w N0.t``: a place in the search state and one of its values. A
-line ``[name]`` starts a group: templates of a group look at the same few places, so their summed scores
-can be remembered together. A line ``@also A.dist`` makes every template after it, to the end of its group,
-count twice: alone and joined with these atoms. A line ``@conjoin 2 S0.t N0.t …`` stands for all sets of one
-or two of its atoms. A line ``@include default t=c6`` stands for all groups of another set of the package, here with
-``c6`` wherever it has ``t``.
+A template is a line of atoms such as ``S0.w N0.t``: a position in the search state and one of its values. A line
+``[name]`` starts a group: templates of a group read the same few positions, so their summed scores can be cached
+together. A line ``@also A.dist`` adds to every template after it, to the end of its group, its conjunction with these
+atoms. A line ``@conjoin 2 S0.t N0.t …`` stands for all conjunctions of one or two of its atoms. A line ``@include
+default t=c6`` stands for all groups of another set of the package, here with ``c6`` in place of ``t``.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class TemplateSet:
         """Return the set for a treebank that has only `columns` of its words.
 
         Atoms of absent columns are dropped from their templates; of templates that have become empty or
-        equal to an earlier one nothing is left. `state_values` are what a model knows beside columns.
+        equal to an earlier one nothing is left. `state_values` are what a model reads beside columns.
         """
         known = set(columns) | set(state_values)
         seen: set[frozenset[str]] = set()
@@ -71,7 +70,7 @@ class TemplateSet:
 
     @property
     def values(self) -> set[str]:
-        """What the templates look at, without the places: columns, and what a model knows beside them."""
+        """What the templates look at, without the positions: columns, and other values of the search state."""
         return {atom.partition(".")[2] for group in self.groups for template in group for atom in template}
 
     @property
@@ -86,20 +85,20 @@ class TemplateSet:
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> TemplateSet:
-        """Rebuild a set from `state()`; the first models were kept without the names of groups."""
+        """Rebuild a set from `state()`."""
         groups = tuple(tuple(tuple(template) for template in group) for group in state["templates"])
-        return cls(groups, tuple(state.get("template_groups", [""] * len(groups))))
+        return cls(groups, tuple(state["template_groups"]))
 
 
 def seed_of(name: str) -> int:
-    """Return the number that stands for a template or an atom in features, the same in every model."""
+    """Return the hash seed of a template or an atom, the same in every model."""
     return int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")
 
 
 def reads_base_tree(atom: str) -> bool:
     """Whether an atom looks at the output of another parser: its arcs, its labels or the heads it gave."""
-    place, _, value = atom.partition(".")
-    return value in ("base", BASE_LABEL_COLUMN) or place.endswith("^")
+    position, _, value = atom.partition(".")
+    return value in ("base", BASE_LABEL_COLUMN) or position.endswith("^")
 
 
 def check_clusters(path: str | None, templates: TemplateSet, name: str) -> None:
@@ -116,10 +115,10 @@ def check_clusters(path: str | None, templates: TemplateSet, name: str) -> None:
 
 
 def check_stacked(templates: TemplateSet, name: str) -> None:
-    """Raise ConfigError unless a set can make use of base_heads."""
+    """Raise ConfigError unless some template of a set looks at base trees."""
     if not templates.looks_at_base_trees:
         raise ConfigError(
-            f"the treebank has base_heads, but no template of the feature set {name!r} looks at them; "
+            f"the treebank has base trees, but no template of the feature set {name!r} looks at them; "
             "leave out --base or take another set"
         )
 
@@ -194,8 +193,8 @@ def _included(words: list[str], family: str | None, *, where: str) -> Iterator[t
 
 
 def _with_value(atom: str, values: dict[str, str]) -> str:
-    place, _, value = atom.partition(".")
-    return f"{place}.{values.get(value, value)}"
+    position, _, value = atom.partition(".")
+    return f"{position}.{values.get(value, value)}"
 
 
 def _checked(atoms: Template, *, where: str) -> Template:

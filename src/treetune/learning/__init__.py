@@ -1,1 +1,1 @@
-"""How weights move: which example when."""
+"""Training: objectives, schedule, trainer, checkpoints; jackknifing, stacking, pipelines, tokenizers, reranking."""

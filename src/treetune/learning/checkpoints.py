@@ -1,52 +1,55 @@
-"""Everything a training needs to go on after it was stopped, in one file that is always whole."""
+"""Checkpoints: all that is needed to resume a training, in one file that is always complete."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treetune.corpus.files import open_atomic
 from treetune.errors import ConfigError, ModelError
-from treetune.learning.objectives import Objective, sentence_and_reference
+from treetune.learning.objectives import Item, sentence_and_reference
 
 Tensors = dict[str, NDArray[Any]]
 ModelState = tuple[dict[str, Any], Tensors]
 
-_STATE, _CHECKSUM = "treetune checkpoint 2", "checksum"
+_STATE, _CHECKSUM = "treetune checkpoint 3", "checksum"
 _LEARNER, _BEST = "learner.", "best."
+_SUFFIX = ".checkpoint"
+
+
+class CheckpointOptions(TypedDict):
+    """The options of a training that keeps checkpoints."""
+
+    checkpoint: Path | None
+    resume: bool
 
 
 class Checkpoint:
     """A file that holds the state of one training; it appears, or is replaced, only when it is complete.
 
-    `told` stands for options and data: a file of another training is refused.
+    `fingerprint` identifies the options and data: a file of another training is refused.
     """
 
-    def __init__(self, path: str | Path, told: str) -> None:
+    def __init__(self, path: str | Path, fingerprint: str) -> None:
         self._path = Path(path)
-        self._told = told
+        self._fingerprint = fingerprint
         if self._path.is_dir():
             raise ConfigError(f"cannot write the checkpoint {path}: it is a directory; give the name of a file")
-        if not self._path.parent.is_dir():
-            raise ConfigError(f"cannot write the checkpoint {path}: there is no folder {self._path.parent}")
-        # Better now than after the first epoch.
-        if not os.access(self._path.parent, os.W_OK):
-            raise ConfigError(
-                f"cannot write the checkpoint {path}: the folder {self._path.parent} cannot be written to"
-            )
+        _check_parent(self._path)
 
     def write(self, state: dict[str, Any], learner: Tensors, best: ModelState | None) -> None:
-        """Keep the state of the trainer, of the learner and of the best model so far."""
+        """Write the state of the trainer, of the learner and of the best model so far."""
         import safetensors.numpy
 
-        content = {**state, "told": self._told, "best": None if best is None else best[0]}
+        content = {**state, "fingerprint": self._fingerprint, "best": None if best is None else best[0]}
         tensors = {_LEARNER + name: array for name, array in learner.items()}
         if best is not None:
             tensors |= {_BEST + name: array for name, array in best[1].items()}
@@ -56,7 +59,7 @@ class Checkpoint:
             out.write(safetensors.numpy.save(whole, metadata={_STATE: text, _CHECKSUM: _checksum(text, whole)}))
 
     def read(self) -> dict[str, Any] | None:
-        """Return what was kept, with the arrays under "learner" and "best"; None if there is no file.
+        """Return what was written, with the arrays under "learner" and "best"; None if there is no file.
 
         Raises ModelError for a damaged file, ConfigError for one of another training.
         """
@@ -76,7 +79,7 @@ class Checkpoint:
         if notes.get(_CHECKSUM) != _checksum(notes[_STATE], tensors):
             raise self._unreadable("its checksum does not match, it is damaged")
         state: dict[str, Any] = json.loads(notes[_STATE])
-        if state.pop("told", None) != self._told:
+        if state.pop("fingerprint", None) != self._fingerprint:
             raise ConfigError(
                 f"the checkpoint {self._path} is of a training with other data or options; "
                 "resume with the same ones, or remove it to start from the beginning"
@@ -87,6 +90,55 @@ class Checkpoint:
 
     def _unreadable(self, error: Exception | str) -> ModelError:
         return ModelError(f"cannot read the checkpoint {self._path}: {error}; remove it to start from the beginning")
+
+
+class StageCheckpoints:
+    """A folder with a checkpoint of each stage of a training: the parts of a pipeline, the folds of a jackknife.
+
+    Of a finished stage the checkpoint holds only the model, so finished stages are not trained again. Checkpoints of
+    another training are removed unless `resume`.
+    """
+
+    def __init__(self, folder: str | Path | None, *, resume: bool) -> None:
+        if resume and folder is None:
+            raise ConfigError("expected a checkpoint to resume from, found none")
+        self._folder = None if folder is None else Path(folder)
+        self._resume = resume
+        if self._folder is None:
+            return
+        if self._folder.exists() and not self._folder.is_dir():
+            raise ConfigError(f"cannot write the checkpoints to {folder}: it is a file; give the name of a folder")
+        _check_parent(self._folder)
+        if not resume:
+            remove_checkpoint(self._folder)
+        self._folder.mkdir(exist_ok=True)
+
+    def options(self, stage: str) -> CheckpointOptions:
+        """Return the options of `train` for one stage."""
+        path = None if self._folder is None else self._folder / (stage + _SUFFIX)
+        return CheckpointOptions(checkpoint=path, resume=self._resume)
+
+
+def remove_checkpoint(path: str | Path) -> None:
+    """Remove a checkpoint, or a folder of them; other files in the folder stay, and so does then the folder."""
+    path = Path(path)
+    if not path.is_dir():
+        path.unlink(missing_ok=True)
+        return
+    for entry in path.iterdir():
+        # Also what a killed process has left half written.
+        if entry.name.endswith(_SUFFIX) or (entry.name.startswith(".") and _SUFFIX in entry.name):
+            remove_checkpoint(entry)
+    with suppress(OSError):
+        path.rmdir()
+
+
+def _check_parent(path: Path) -> None:
+    """Raise ConfigError now, and not after the first epoch, if a checkpoint cannot be written."""
+    if not path.parent.is_dir():
+        raise ConfigError(f"cannot write the checkpoint {path}: there is no folder {path.parent}")
+    if not os.access(path.parent, os.W_OK):
+        raise ConfigError(f"cannot write the checkpoint {path}: the folder {path.parent} cannot be written to")
 
 
 def _checksum(text: str, tensors: Tensors) -> str:
@@ -105,12 +157,12 @@ def _part(tensors: Tensors, prefix: str) -> Tensors:
     return {name.removeprefix(prefix): array for name, array in tensors.items() if name.startswith(prefix)}
 
 
-def fingerprint(told: dict[str, Any], start: ModelState, objectives: Sequence[Objective], dev: Sequence[Any]) -> str:
-    """Return a text that is the same only for the same options, data, and model to start from."""
+def fingerprint(options: dict[str, Any], start: ModelState, *datasets: Iterable[Item]) -> str:
+    """Return a hash of the options, the data and the model that a training starts from."""
     config, tensors = start
-    digest = hashlib.sha256(json.dumps([told, config], sort_keys=True).encode())
+    digest = hashlib.sha256(json.dumps([options, config], sort_keys=True).encode())
     _add(digest, tensors)
-    for items in (*(objective.data for objective in objectives), *(objective.dev for objective in objectives), dev):
+    for items in datasets:
         digest.update(b"data")
         for item in items:
             digest.update(repr(sentence_and_reference(item)).encode())

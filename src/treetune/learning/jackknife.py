@@ -1,13 +1,14 @@
-"""A treebank to trees, or tags, by models that have not seen it: each fold goes to a model trained on the others.
+"""Jackknifing: predict each fold of a treebank by a model trained on the other folds.
 
-What one parser says of a sentence it has learned from is better than what it will say of a new one. A parser
-that is to use this output must therefore be trained on jackknifed trees (Cherry and Bergsma 2012, section 4).
+A model is more accurate on its training data than on new text. What is trained on its outputs, as the parser of a
+pipeline or a stacked parser, must therefore see jackknifed ones (Cherry and Bergsma 2012, section 4).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
 import numpy as np
@@ -15,15 +16,16 @@ import numpy as np
 from treetune.corpus.sentence import Example
 from treetune.corpus.tags import tagged, with_tags
 from treetune.errors import ConfigError
+from treetune.learning.checkpoints import StageCheckpoints
 from treetune.learning.progress import Progress
 from treetune.learning.trainer import train
 from treetune.models.base import Model
-from treetune.models.learning_options import LearningOptions
+from treetune.models.learning_options import DEFAULT_SEED, LearningOptions
 
 if TYPE_CHECKING:
     from treetune.models.sequence.tagger import Tagger
 
-# A fold is put together from at least so many places of the treebank.
+# A fold consists of at least so many runs of sentences.
 RUNS_PER_FOLD = 4
 
 
@@ -35,10 +37,10 @@ class TrainOptions(LearningOptions, total=False):
 
 @dataclass(frozen=True, slots=True)
 class FoldProgress:
-    """One report: model `fold` of `folds` is at work, and `parsed` of `total` sentences have their tree.
+    """Progress on model `fold` of `folds`; `parsed` of `total` sentences have been predicted.
 
-    `training` is what the trainer reports of this model, None when it has just parsed its fold. The last report
-    has the trees of all sentences (of taggers, the tags), in the order of the treebank.
+    `training` is the report of the trainer, None when the model has just predicted its fold. The last report has the
+    `outputs` of all sentences (trees, or tags), in the order of the treebank.
     """
 
     fold: int
@@ -46,7 +48,7 @@ class FoldProgress:
     parsed: int
     total: int
     training: Progress | None = None
-    trees: tuple[Any, ...] | None = None
+    outputs: tuple[Any, ...] | None = None
 
 
 def jackknife(
@@ -54,23 +56,28 @@ def jackknife(
     treebank: Sequence[Any],
     *,
     folds: int = 10,
-    seed: int = 0,
+    seed: int = DEFAULT_SEED,
     threads: int = 1,
+    checkpoint: str | Path | None = None,
+    resume: bool = False,
     **options: Unpack[TrainOptions],
 ) -> Iterator[FoldProgress]:
-    """Parse every sentence by a model trained without it, and yield progress; the last report has the trees.
+    """Predict every sentence by a model trained without it, and yield progress; the last report has the outputs.
 
     Args:
         make_model: Makes an untrained model, the same each time.
         treebank: Examples with complete trees, or whatever else the model learns from.
-        folds: How many models to train; more folds, more like a model of the whole treebank.
-        seed: Deals the sentences to folds and trains; the same seed gives the same trees.
-        threads: For parsing only; the result does not depend on it.
-        options: How each model is trained, as for `train`. There is no development data: the last epoch counts.
+        folds: The number of folds and models.
+        seed: Assigns sentences to folds and shuffles them; the same seed gives the same outputs.
+        threads: For prediction only; the result does not depend on it.
+        checkpoint: A folder for the checkpoints of the folds.
+        resume: Whether to resume from `checkpoint`, if it exists; the outputs are the same as without the interruption.
+        options: The options of `train` for each model. Without development data, the last epoch is taken.
     """
     check_options(make_model(), options)
     parts = make_folds(treebank, folds=folds, seed=seed)
-    return _all_folds(make_model, treebank, parts, seed=seed, threads=threads, options=options)
+    stages = StageCheckpoints(checkpoint, resume=resume)
+    return _all_folds(make_model, treebank, parts, stages, seed=seed, threads=threads, options=options)
 
 
 def jackknife_tags(
@@ -78,15 +85,14 @@ def jackknife_tags(
     examples: Sequence[Example],
     *,
     folds: int = 10,
-    seed: int = 0,
+    seed: int = DEFAULT_SEED,
     threads: int = 1,
     on_progress: Callable[[FoldProgress], None] = lambda report: None,
     **options: Unpack[TrainOptions],
 ) -> list[Example]:
-    """Return the examples with tags by taggers that have not seen them, in place of the gold tags they have.
+    """Return the examples with jackknifed tags in place of gold tags, to train a parser on.
 
-    A parser trained on them meets the mistakes that the tagger will make. The arguments are those of `jackknife`;
-    `on_progress` is called with every report.
+    The arguments are those of `jackknife`; `on_progress` is called with every report.
     """
     columns = make_tagger().columns
     reports = jackknife(
@@ -95,7 +101,7 @@ def jackknife_tags(
     found: Sequence[Any] = ()
     for report in reports:
         on_progress(report)
-        found = report.trees or ()
+        found = report.outputs or ()
     return [
         replace(example, sentence=with_tags(example.sentence, tags, columns))
         for example, tags in zip(examples, found, strict=True)
@@ -114,31 +120,32 @@ def _all_folds(
     make_model: Callable[[], Model[Any]],
     treebank: Sequence[Any],
     parts: Sequence[Sequence[int]],
+    stages: StageCheckpoints,
     *,
     seed: int,
     threads: int,
     options: TrainOptions,
 ) -> Iterator[FoldProgress]:
-    found: dict[int, Any] = {}
+    outputs: dict[int, Any] = {}
     for fold, part in enumerate(parts, start=1):
         held_out = set(part)
-        others = [example for place, example in enumerate(treebank) if place not in held_out]
+        others = [example for index, example in enumerate(treebank) if index not in held_out]
         model = make_model()
-        for progress in train(model, others, seed=seed, threads=threads, **options):
-            yield FoldProgress(fold, len(parts), len(found), len(treebank), training=progress)
-        trees = model.predict_batch([treebank[place].sentence for place in part], threads=threads)
-        found.update(zip(part, trees, strict=True))
-        is_last = fold == len(parts)
-        every_tree = tuple(found[place] for place in range(len(treebank))) if is_last else None
-        yield FoldProgress(fold, len(parts), len(found), len(treebank), trees=every_tree)
+        for progress in train(
+            model, others, seed=seed, threads=threads, **stages.options(f"fold-{fold}"), **options
+        ):  # fmt: skip
+            yield FoldProgress(fold, len(parts), len(outputs), len(treebank), training=progress)
+        predicted = model.predict_batch([treebank[index].sentence for index in part], threads=threads)
+        outputs.update(zip(part, predicted, strict=True))
+        everything = tuple(outputs[index] for index in range(len(treebank))) if fold == len(parts) else None
+        yield FoldProgress(fold, len(parts), len(outputs), len(treebank), outputs=everything)
 
 
 def make_folds(treebank: Sequence[Any], *, folds: int, seed: int) -> list[list[int]]:
-    """Return the places of each fold's sentences, in order; folds differ little in size.
+    """Return the indices of each fold's sentences, in order; folds differ little in size.
 
-    Neighbours stay together: a document repeats its words and names, and a model that has seen half of it is
-    better on the other half than on new text. So not sentences are dealt at random but documents, where the
-    treebank marks them (``# newdoc``), long ones in pieces; without marks, runs of sentences.
+    Documents (``# newdoc``), long ones in pieces, are assigned at random; without marks, runs of sentences. A document
+    repeats its words, so a model that has seen half of it is more accurate on the other half than on new text.
     """
     if folds < 2:
         raise ConfigError(f"folds must be at least 2, found {folds}")
@@ -147,20 +154,20 @@ def make_folds(treebank: Sequence[Any], *, folds: int, seed: int) -> list[list[i
     if seed < 0:
         raise ConfigError(f"seed must be at least 0, found {seed}")
     runs = _runs(treebank, longest=max(1, len(treebank) // (RUNS_PER_FOLD * folds)))
-    shuffled = [runs[place] for place in np.random.default_rng(seed).permutation(len(runs))]
+    shuffled = [runs[index] for index in np.random.default_rng(seed).permutation(len(runs))]
     dealt: list[list[int]] = [[] for _ in range(folds)]
-    # The longest first, each to the smallest fold: that keeps the folds of nearly the same size.
+    # The longest first, each to the smallest fold.
     for run in sorted(shuffled, key=len, reverse=True):
         min(dealt, key=len).extend(run)
     return [sorted(part) for part in dealt]
 
 
 def _runs(treebank: Sequence[Any], *, longest: int) -> list[range]:
-    """Cut the treebank where documents begin, and wherever a run would get too long."""
+    """Cut the treebank at the starts of documents, and after `longest` sentences."""
     starts = [0]
-    for place in range(1, len(treebank)):
-        if place - starts[-1] == longest or _begins_document(treebank[place]):
-            starts.append(place)
+    for index in range(1, len(treebank)):
+        if index - starts[-1] == longest or _begins_document(treebank[index]):
+            starts.append(index)
     return [range(start, end) for start, end in zip(starts, [*starts[1:], len(treebank)], strict=True)]
 
 

@@ -1,4 +1,4 @@
-"""What a model is to learn besides its treebank: data, what a prediction costs there, and how often to look."""
+"""Objectives of augmented-loss training: data, a loss, and how often to update on them."""
 
 from __future__ import annotations
 
@@ -24,45 +24,59 @@ SEARCHES: tuple[Search, ...] = ("growing", "list", "forced")
 
 @dataclass(frozen=True)
 class Objective:
-    """Data, a loss and how often to learn from them; one of the M objectives of Hall et al. (2011), Algorithm 2.
+    """Data, a loss and a rate; one of the M objectives of Hall et al. (2011), Algorithm 2.
 
     Attributes:
         data: Examples, whose gold tree or tags (perhaps partial) are the reference, or pairs (sentence, reference).
-        loss: What an output costs: a loss of `treetune.losses`, or any `cost(sentence, output, reference)`.
-            None for gold that is learned as the treebank is.
-        name: What it is called in reports; by default after the loss, "root loss".
-        rate: How many steps to take for each step on the treebank: 0.5 is every other time.
-        search: How to find an output that costs less than the best one. "list" looks among the `k` best.
-            "growing" doubles k up to `max_k` until there is one. "forced" asks for the best output that has
-            all the loss says is known, if it can say so.
-        k: The length of the list.
-        max_k: The longest list.
-        step: How far to move. "mira" is the step of MIRA: just so far that the cheaper output leads by as much as
-            it costs less. "perceptron" is that of the perceptron. Both are bounded by the largest step of the model's
-            learner. Whole steps change more than they need to of what the loss does not look at.
-        start: The first epoch in which it is used. The average of the weights begins anew there: one over everything
-            would hide the effect. None: the third, or the last of fewer, or the first if the model has been trained
-            before.
+        loss: The cost of an output: a loss of `treetune.losses`, or any `cost(sentence, output, reference)`.
+            None for gold trees that are learned as the treebank is.
+        name: The name in reports; by default after the loss, "root loss".
+        rate: Updates per update on the treebank: 0.5 is every other round.
+        search: How to find an output of lower cost than the 1-best. "list" looks in the k-best list. "growing" doubles
+            the length of the k-best list, from `k` up to `max_k`, until it holds one. "forced" is forced decoding: the
+            best output that contains everything the loss knows of the reference, for losses that can tell.
+        k: The length of the k-best list.
+        max_k: The longest k-best list of search "growing".
+        step: The update: "mira" takes the smallest step after which the cheaper output leads by the difference in
+            cost, "perceptron" a step of 1. Both are clipped at the `clip` of the model's learner.
+        start: The first epoch in which it is used. Weight averaging restarts there. None: the third, or the last of
+            fewer, or the first with a warm start.
         dev: Data of the same kind, on which the mean cost is measured after every epoch.
-        word_dropout: The chance of a word to be hidden from the model, but for its tags, in seven of eight passes over
-            the data; see `learning.word_dropout`. For few sentences, which would be learned by heart otherwise.
-        margin_updates: Whether to learn also where nothing costs less than the best output: an output that costs more is
-            kept below it by as much. Of those in the list, that one for which it takes most. A growing list grows until
-            it has one, which takes time.
+        word_dropout: The probability of a word to be replaced by an unknown one (its tags stay) in seven of eight
+            passes over the data; see `learning.word_dropout`. Against overfitting to few sentences.
+        margin_updates: Whether to update also where no candidate costs less than the 1-best: the most violating
+            candidate of higher cost is kept below it by a margin of the difference in cost. A growing list grows until
+            it holds one, which takes time.
     """
 
-    data: Sequence[Item]
-    loss: Loss[Any, Any] | Cost | None = None
-    name: str = ""
-    rate: float = 1.0
-    search: Search = "growing"
-    k: int = 8
-    max_k: int = 64
-    step: Step = "mira"
-    start: int | None = None
-    dev: Sequence[Item] = ()
-    word_dropout: float = 0.0
-    margin_updates: bool = False
+    data: Sequence[Item] = field(metadata={"help": "data to learn from: trees, tags or word orders"})
+    loss: Loss[Any, Any] | Cost | None = field(
+        default=None, metadata={"help": "cost of an output; none for gold trees"}
+    )
+    name: str = field(default="", metadata={"help": "name in reports; by default after the loss"})
+    rate: float = field(default=1.0, metadata={"help": "updates per update on the treebank"})
+    search: Search = field(
+        default="growing",
+        metadata={
+            "help": "search for an output of lower cost: k-best list, growing list, forced decoding",
+            "choices": SEARCHES,
+        },
+    )
+    k: int = field(default=8, metadata={"help": "length of the k-best list", "minimum": 1})
+    max_k: int = field(default=64, metadata={"help": "longest k-best list of search growing", "minimum": 1})
+    step: Step = field(default="mira", metadata={"help": "update towards the better output", "choices": STEPS})
+    start: int | None = field(
+        default=None, metadata={"help": "first epoch in which it is used; by default the third", "minimum": 1}
+    )
+    dev: Sequence[Item] = field(
+        default=(), metadata={"help": "development data, on which the mean cost is measured after every epoch"}
+    )
+    word_dropout: float = field(
+        default=0.0, metadata={"help": "probability of a word to be replaced by an unknown one", "minimum": 0}
+    )
+    margin_updates: bool = field(
+        default=False, metadata={"help": "whether to update also against candidates of higher cost"}
+    )
     cost: Loss[Any, Any] | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -1,17 +1,20 @@
-"""A treebank to a stacked parser: jackknife the base parser, train it on everything, train the main parser on both."""
+"""Train a stacked parser: jackknife the base parser, train it on the whole treebank, then train the main parser."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal
 
 from treetune.corpus.base_trees import with_base_trees
 from treetune.corpus.sentence import Example, Tree
+from treetune.learning.checkpoints import StageCheckpoints
 from treetune.learning.jackknife import FoldProgress, TrainOptions, check_options, jackknife
 from treetune.learning.progress import Progress
 from treetune.learning.trainer import train
 from treetune.models.base import Parser
+from treetune.models.learning_options import DEFAULT_SEED
 from treetune.models.stacked import StackedParser
 
 Stage = Literal["jackknife", "base", "main"]
@@ -19,10 +22,9 @@ Stage = Literal["jackknife", "base", "main"]
 
 @dataclass(frozen=True, slots=True)
 class StackProgress:
-    """One report of the stage at work: "jackknife", then "base" on the whole treebank, then "main".
+    """Progress of one stage: "jackknife", then "base" on the whole treebank, then "main".
 
-    `training` is what the trainer reports, if it is training that goes on, `fold` what the jackknife reports
-    while it lasts. The last report has the trained `model`.
+    `training` is the report of the trainer, `fold` that of the jackknife. The last report has the trained `model`.
     """
 
     stage: Stage
@@ -40,8 +42,10 @@ def train_stacked(
     folds: int = 10,
     base_options: TrainOptions | None = None,
     main_options: TrainOptions | None = None,
-    seed: int = 0,
+    seed: int = DEFAULT_SEED,
     threads: int = 1,
+    checkpoint: str | Path | None = None,
+    resume: bool = False,
 ) -> Iterator[StackProgress]:
     """Train a parser stacked on another and yield progress; the last report has the model.
 
@@ -49,21 +53,27 @@ def train_stacked(
         make_base: Makes an untrained base parser, the same each time.
         make_main: Makes the untrained main parser, whose features look at the base tree.
         treebank: Complete trees.
-        dev: Examples to choose the best epoch of the main parser by. The base parser takes its last epoch, as the
-            jackknifed base trees that the main parser learned from did.
-        folds: How many times the base parser is trained on a part of the treebank.
-        base_options: How the base parser is trained, as for `train`.
-        main_options: How the main parser is trained, as for `train`.
-        seed: Deals the sentences to folds and orders them; the same seed gives the same model.
+        dev: Examples to choose the best epoch of the main parser by. The base parser takes its last epoch, as its
+            jackknifed models do.
+        folds: The number of folds of the jackknife.
+        base_options: The options of `train` for the base parser.
+        main_options: The options of `train` for the main parser.
+        seed: Assigns sentences to folds and shuffles them; the same seed gives the same model.
         threads: For parsing only; the result does not depend on it.
+        checkpoint: A folder for the checkpoints of all stages.
+        resume: Whether to resume from `checkpoint`, if it exists; the model is the same as without the interruption.
     """
     base, main = make_base(), make_main()
-    # Wrong options show now, not after hours of jackknifing.
+    # Before hours of jackknifing.
     check_options(base, base_options or {})
     check_options(main, main_options or {})
-    reports = jackknife(make_base, treebank, folds=folds, seed=seed, threads=threads, **(base_options or {}))
+    stages = StageCheckpoints(checkpoint, resume=resume)
+    reports = jackknife(
+        make_base, treebank, folds=folds, seed=seed, threads=threads,
+        **stages.options("jackknife"), **(base_options or {}),
+    )  # fmt: skip
     return _stages(
-        StackedParser(base, main), treebank, dev, reports,
+        StackedParser(base, main), treebank, dev, reports, stages,
         base_options=base_options or {}, main_options=main_options or {}, seed=seed, threads=threads,
     )  # fmt: skip
 
@@ -73,6 +83,7 @@ def _stages(
     treebank: Sequence[Example],
     dev: Sequence[Example],
     reports: Iterator[FoldProgress],
+    stages: StageCheckpoints,
     *,
     base_options: TrainOptions,
     main_options: TrainOptions,
@@ -81,14 +92,16 @@ def _stages(
 ) -> Iterator[StackProgress]:
     trees: Sequence[Tree] = ()
     for report in reports:
-        trees = report.trees or ()
+        trees = report.outputs or ()
         yield StackProgress("jackknife", report.training, fold=report)
-    for progress in train(model.base, treebank, seed=seed, threads=threads, **base_options):
+    for progress in train(model.base, treebank, seed=seed, threads=threads, **stages.options("base"), **base_options):
         yield StackProgress("base", progress)
     # The base parser's trees of the development data are the same in every epoch.
     stacked_dev = _with_trees(dev, model.base.predict_batch([example.sentence for example in dev], threads=threads))
     stacked = _with_trees(treebank, trees)
-    for progress in train(model, stacked, dev=stacked_dev, seed=seed, threads=threads, **main_options):
+    for progress in train(
+        model, stacked, dev=stacked_dev, seed=seed, threads=threads, **stages.options("main"), **main_options
+    ):
         yield StackProgress("main", progress)
     yield StackProgress("main", None, model=model)
 

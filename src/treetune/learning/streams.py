@@ -1,4 +1,4 @@
-"""The data of one objective in an order of its own, and what was learned from them in this epoch."""
+"""The shuffled data of one objective, and the updates made on them in this epoch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Sentence
 from treetune.learning.objectives import Objective, sentence_and_reference
-from treetune.learning.progress import Tally
+from treetune.learning.progress import ObjectiveProgress
 from treetune.learning.ranker import Outcome, Ranker
 from treetune.learning.word_dropout import word_dropout
 from treetune.models.base import Learner
@@ -19,20 +19,20 @@ from treetune.models.base import Learner
 class Stream:
     """Examples without end: each pass over the data has a new order, drawn from the seed and the objective's number.
 
-    `take` learns from the next examples; `tally` is what came of it.
+    `take` learns from the next examples; `progress` counts the updates.
     """
 
     def __init__(self, objective: Objective, learner: Learner[Any], *, seed: int, number: int, first: int) -> None:
         self.objective = objective
         self._learner = learner
-        # Gold trees of all objectives are in one treebank of the learner; those of this one begin at `first`.
+        # The learner has the gold trees of all objectives in one treebank; those of this one begin at `first`.
         self._first = first
-        # The treebank alone is shuffled as it was before there were other objectives.
+        # The treebank is shuffled in the same way with and without other objectives.
         self._shuffle = np.random.default_rng(seed if number == 0 else [seed, number])
         self._order: NDArray[np.int64] = np.empty(0, np.int64)
         self._next = 0
         self._passes = 0
-        self._forms = 1
+        self._copies = 1
         self._ranker: Ranker[Any] | None = None
         if not objective.is_intrinsic:
             self._items = [sentence_and_reference(item) for item in objective.data]
@@ -40,24 +40,24 @@ class Stream:
         self.start_epoch()
 
     def _sentences(self, seed: int, number: int) -> list[Sentence]:
-        """Return what is practised on: all sentences as they are, then all in their other forms, if they have some."""
+        """Return all sentences, followed by their copies with word dropout, if there are any."""
         sentences = [sentence for sentence, _ in self._items]
         if not self.objective.word_dropout:
             return sentences
-        forms = word_dropout(sentences, self.objective.word_dropout, [seed, number, 1])
-        self._forms = len(forms)
-        return [sentence for form in forms for sentence in form]
+        copies = word_dropout(sentences, self.objective.word_dropout, [seed, number, 1])
+        self._copies = len(copies)
+        return [sentence for copy in copies for sentence in copy]
 
     def __len__(self) -> int:
         """Return the number of examples in one pass."""
         return len(self.objective.data)
 
     def start_epoch(self) -> None:
-        """Count from 0 again."""
+        """Reset the counts."""
         self.words = 0
         self._counts: Counter[Outcome] = Counter()
         self._seen = 0
-        self._cost = self._better = 0.0
+        self._cost = self._target_cost = 0.0
 
     def take(self, count: int) -> None:
         """Learn from the next `count` examples."""
@@ -74,18 +74,18 @@ class Stream:
     def _learn(self, part: NDArray[np.int64]) -> None:
         self._seen += len(part)
         if self._ranker is None:
-            places = part + self._first
-            self._counts[Outcome.UPDATED] += self._learner.learn(places)
-            self.words += self._learner.words(places)
+            indices = part + self._first
+            self._counts[Outcome.UPDATED] += self._learner.learn(indices)
+            self.words += self._learner.words(indices)
             return
-        form = (self._passes - 1) % self._forms
-        for place in part:
-            sentence, reference = self._items[place]
+        copy = (self._passes - 1) % self._copies
+        for index in part:
+            sentence, reference = self._items[index]
             self._learner.step()
-            step = self._ranker.step(form * len(self) + int(place), sentence, reference)
+            step = self._ranker.step(copy * len(self) + int(index), sentence, reference)
             self._counts[step.outcome] += 1
             self._cost += step.cost
-            self._better += step.better
+            self._target_cost += step.target_cost
             self.words += len(sentence)
 
     @property
@@ -93,23 +93,23 @@ class Stream:
         """How many examples were taken in this epoch."""
         return self._seen
 
-    def tally(self) -> Tally:
-        """Return what was done since the start of the epoch."""
+    def progress(self) -> ObjectiveProgress:
+        """Return the updates since the start of the epoch."""
         updated = self._counts[Outcome.UPDATED]
         if self._ranker is None:
-            return Tally(self.objective.name, self._seen, updated, already_best=self._seen - updated)
-        return Tally(
+            return ObjectiveProgress(self.objective.name, self._seen, updated, already_best=self._seen - updated)
+        return ObjectiveProgress(
             self.objective.name,
             self._seen,
             updated,
             already_best=self._counts[Outcome.ALREADY_BEST],
-            stuck=self._counts[Outcome.STUCK],
+            no_better=self._counts[Outcome.NO_BETTER],
             cost=self._cost / self._seen if self._seen else None,
-            better=self._better / self._seen if self._seen else None,
+            target_cost=self._target_cost / self._seen if self._seen else None,
         )
 
     def state(self) -> dict[str, Any]:
-        """Return where in which order it stands, as JSON can hold it."""
+        """Return the current order and the position in it, as JSON can hold them."""
         return {
             "shuffle": self._shuffle.bit_generator.state,
             "order": self._order.tolist(),
@@ -118,7 +118,7 @@ class Stream:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from where `state` was taken."""
+        """Continue from where `state` was taken."""
         self._shuffle.bit_generator.state = state["shuffle"]
         self._order = np.array(state["order"], np.int64)
         self._next = state["next"]

@@ -1,15 +1,21 @@
-"""A treebank to a trained tokenizer: a generator of what each pass over it achieved."""
+"""Train a tokenizer on the raw text of a treebank, as a generator of progress reports."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from treetune.corpus.document import ParsedSentence
 from treetune.corpus.rawtext import paragraphs, raw_text
 from treetune.corpus.sentence import Example, Tree
 from treetune.errors import ConfigError, DataError
-from treetune.evaluate.alignment import TextScores, evaluate_text
+from treetune.evaluation.alignment import TextScores, evaluate_text
+from treetune.learning.checkpoints import Checkpoint, fingerprint
+from treetune.models.learning_options import DEFAULT_SEED
 
 if TYPE_CHECKING:
     from treetune.models.tokenizer.tokenizer import Tokenizer
@@ -20,12 +26,13 @@ PRUNE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class SegmentProgress:
-    """The end of one pass: its number, from 1, of how many, and Tokens, Words and Sentences on dev if there is one."""
+class TokenizerProgress:
+    """The end of an epoch, with scores if there is a dev; `resumed` marks the last epoch before an interruption."""
 
     epoch: int
     epochs: int
     dev: TextScores | None
+    resumed: bool = False
 
 
 def train_tokenizer(
@@ -34,30 +41,57 @@ def train_tokenizer(
     *,
     dev: Sequence[Example] | None = None,
     epochs: int = EPOCHS,
-    seed: int = 0,
+    seed: int = DEFAULT_SEED,
     prune: float = PRUNE,
-) -> Iterator[SegmentProgress]:
+    checkpoint: str | Path | None = None,
+    resume: bool = False,
+) -> Iterator[TokenizerProgress]:
     """Train a tokenizer on the raw text of a treebank, as ``SpaceAfter`` and ``# newpar`` give it.
 
     Args:
-        tokenizer: what learns; it can be used after each pass.
-        treebank: sentences in the order of the text.
-        dev: another treebank to score on after each pass.
-        epochs: passes over the treebank.
-        seed: decides the order of paragraphs in each pass.
-        prune: weights below this part of the largest are left out.
-
-    Raises:
-        ConfigError: there is no pass to make.
-        DataError: the treebank is empty.
+        tokenizer: Is given the averaged weights after each epoch.
+        treebank: Sentences in the order of the text.
+        dev: Another treebank to score on after each epoch.
+        epochs: Passes over the treebank.
+        seed: Shuffles the paragraphs in each pass.
+        prune: Weights below this part of the largest are pruned.
+        checkpoint: A file to which the state of the training is written after each epoch.
+        resume: Whether to resume from `checkpoint`, if it exists; the result is the same as without the interruption.
     """
     if epochs < 1:
         raise ConfigError(f"expected at least 1 epoch, found {epochs}")
     if not treebank:
         raise DataError("expected at least one sentence to learn from, found none")
-    from treetune.models.tokenizer.learner import SegmentLearner
+    if resume and checkpoint is None:
+        raise ConfigError("expected a checkpoint to resume from, found none")
+    file = None
+    if checkpoint is not None:
+        templates = {"tokens": tokenizer.token_templates, "sentences": tokenizer.sentence_templates}
+        arrays = {
+            f"{name}.{key}": np.asarray(array) for name in templates for key, array in templates[name]._asdict().items()
+        }
+        options = {"epochs": epochs, "seed": seed, "prune": prune}
+        file = Checkpoint(checkpoint, fingerprint(options, ({}, arrays), treebank, dev or ()))
+    return _train(tokenizer, treebank, dev, epochs=epochs, seed=seed, prune=prune, file=file, resume=resume)
+
+
+def _train(
+    tokenizer: Tokenizer,
+    treebank: Sequence[Example],
+    dev: Sequence[Example] | None,
+    *,
+    epochs: int,
+    seed: int,
+    prune: float,
+    file: Checkpoint | None,
+    resume: bool,
+) -> Iterator[TokenizerProgress]:
+    from treetune.models.tokenizer.learner import TokenizerLearner
     from treetune.models.tokenizer.multiword import MultiwordTable
-    from treetune.models.tokenizer.tokenizer import SegmentWeights
+    from treetune.models.tokenizer.tokenizer import TokenizerWeights
+
+    def progress(epoch: int, *, resumed: bool = False) -> TokenizerProgress:
+        return TokenizerProgress(epoch, epochs, None if dev is None else score_tokenizer(tokenizer, dev), resumed)
 
     text = list(paragraphs(example.sentence for example in treebank))
     multiword = MultiwordTable.learn(
@@ -66,16 +100,24 @@ def train_tokenizer(
         for spans, parts in zip(paragraph.tokens, paragraph.words, strict=True)
         for (start, end), words in zip(spans, parts, strict=True)
     )
-    learner = SegmentLearner(text, tokenizer.token_templates, tokenizer.sentence_templates, seed=seed)
-    for epoch in range(1, epochs + 1):
+    learner = TokenizerLearner(text, tokenizer.token_templates, tokenizer.sentence_templates, seed=seed)
+    done = 0
+    if resume and file is not None and (state := file.read()) is not None:
+        done = state["epoch"]
+        learner.restore(state["learner"], done)
+        tokenizer.weights = type(tokenizer).from_state(*state["best"]).weights
+        yield progress(done, resumed=True)
+    for epoch in range(done + 1, epochs + 1):
         learner.learn()
         tokens, sentences = learner.freeze(prune=prune)
-        tokenizer.weights = SegmentWeights(tokens, sentences, learner.gold.runs, multiword)
-        yield SegmentProgress(epoch, epochs, None if dev is None else score_tokenizer(tokenizer, dev))
+        tokenizer.weights = TokenizerWeights(tokens, sentences, learner.gold.runs, multiword)
+        if file is not None:
+            file.write({"epoch": epoch}, learner.tensors(), tokenizer.state())
+        yield progress(epoch)
 
 
 def score_tokenizer(tokenizer: Tokenizer, gold: Sequence[Example]) -> TextScores:
-    """Return the scores of a tokenizer on the raw text of a treebank; those of tags and trees mean nothing."""
+    """Return the scores of a tokenizer on the raw text of a treebank; those of tags and trees are meaningless."""
     text = raw_text(example.sentence for example in gold)
-    found = (Example(sentence, Tree.unknown(len(sentence))) for sentence in tokenizer.sentences(text))
+    found = (ParsedSentence(sentence, Tree.unknown(len(sentence))) for sentence in tokenizer.sentences(text))
     return evaluate_text(gold, found)

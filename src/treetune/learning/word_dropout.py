@@ -1,7 +1,7 @@
-"""Sentences with some of their words hidden, so that what is known of a few of them is not learned by heart.
+"""Word dropout: copies of sentences in which some words are unknown, against overfitting to a small objective.
 
-A small set of sentences goes round many times beside a large treebank. A model then has a weight for every word of
-theirs, and nothing is left to learn for their tags and for the way they are built, which other sentences share.
+A small set of sentences is seen many times beside a large treebank. The model then fits them by weights of single
+words, and not by those of tags and structures, which generalize to other sentences.
 """
 
 from __future__ import annotations
@@ -14,24 +14,22 @@ from numpy.typing import NDArray
 
 from treetune.corpus.sentence import ABSENT, Sentence
 
-# Stands for a hidden word; no word list has it.
-HIDDEN = "\N{REPLACEMENT CHARACTER}"
-# A sentence is met as it is, and in so many other forms: one more in every pass over the data, then again as it is.
-FORMS = 7
+# Stands for a dropped word; no lexicon has it.
+DROPPED = "\N{REPLACEMENT CHARACTER}"
+# A pass over the sentences as they are is followed by a pass over each of so many copies, then again as they are.
+COPIES = 7
 
 
-def word_dropout(sentences: Sequence[Sentence], share: float, seed: Sequence[int]) -> list[list[Sentence]]:
-    """Return the sentences as they are, and `FORMS` times with other words hidden, each with the chance of `share`.
-
-    Tags are not hidden.
-    """
+def word_dropout(sentences: Sequence[Sentence], probability: float, seed: Sequence[int]) -> list[list[Sentence]]:
+    """Return the sentences as they are, and `COPIES` copies in which words are dropped; their tags stay."""
     draw = np.random.default_rng(seed)
-    return [list(sentences), *([_hide(one, draw.random(len(one)) < share) for one in sentences] for _ in range(FORMS))]
+    copies = ([_drop(one, draw.random(len(one)) < probability) for one in sentences] for _ in range(COPIES))
+    return [list(sentences), *copies]
 
 
-def _hide(sentence: Sentence, is_hidden: NDArray[np.bool_]) -> Sentence:
+def _drop(sentence: Sentence, is_dropped: NDArray[np.bool_]) -> Sentence:
     forms, lemmas = list(sentence.forms), list(sentence.lemmas)
-    for place in np.flatnonzero(is_hidden):
-        # The first place is the root's.
-        forms[place + 1], lemmas[place + 1] = HIDDEN, ABSENT
+    # Index 0 is the root.
+    for index in np.flatnonzero(is_dropped) + 1:
+        forms[index], lemmas[index] = DROPPED, ABSENT
     return replace(sentence, forms=tuple(forms), lemmas=tuple(lemmas))

@@ -29,16 +29,16 @@ class Loss(ABC, Generic[Output, Reference]):
     """The cost of one output; 0 is perfect.
 
     To write one, give it a `name` and say what one output costs in `__call__`. The other methods have defaults.
-    A cost is finite and at least 0, and the same whenever it is asked for: training asks for it again and again.
+    A cost is finite and at least 0, and a function of its arguments: training computes it again and again.
     The losses of this package lie between 0 and 1; a weighted sum lies between 0 and the sum of its weights.
     """
 
     name: ClassVar[str]
-    """What experiment files call it."""
+    """The name in configuration files."""
     output: str = "any"
-    """What it prices: a ``"tree"``, ``"tags"``, or ``"any"`` output of a model."""
+    """The outputs it is for: a ``"tree"``, ``"tags"``, or ``"any"``."""
     reference: str = "any"
-    """What it compares outputs with: ``"tree"``, ``"entities"``, a word ``"order"``, or ``"any"`` that the data has."""
+    """The references it is for: a ``"tree"``, ``"entities"``, a word ``"order"``, or ``"any"``."""
 
     @abstractmethod
     def __call__(self, sentence: Sentence, output: Output, reference: Reference) -> float:
@@ -51,12 +51,12 @@ class Loss(ABC, Generic[Output, Reference]):
     def known(self, sentence: Sentence, reference: Reference) -> Output | None:
         """Return a partial output that every output of cost 0 has, or None if the loss cannot say.
 
-        It is for constrained search: the best output that has it is one to learn from.
+        It is for forced decoding: the best output that contains it is the target of the update.
         """
         return None
 
     def check(self, sentence: Sentence, reference: Reference) -> None:
-        """Raise DataError if the reference cannot serve; the caller says which sentence it was."""
+        """Raise DataError for a reference that the loss cannot use; the caller names the sentence."""
         return
 
     def settings(self) -> dict[str, Any]:
@@ -64,7 +64,7 @@ class Loss(ABC, Generic[Output, Reference]):
         return {"name": self.name}
 
     def close(self) -> None:
-        """Stop whatever runs beside the training; asking for a cost afterwards starts it again."""
+        """Stop processes that the loss has started; the next cost starts them again."""
         return
 
 
@@ -94,7 +94,7 @@ def not_a_cost(answer: str, *, of: str, sentence: Sentence) -> LossError:
 
 def quote(sentence: Sentence) -> str:
     """Return the words of a sentence in quotes, shortened, as messages show them."""
-    return repr(_shorten(" ".join(sentence.words)))
+    return repr(_shorten(" ".join(sentence.forms[1:])))
 
 
 def _shorten(text: str) -> str:

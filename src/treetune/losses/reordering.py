@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, get_args
 from treetune.corpus.orders import WordOrder
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.errors import ConfigError, DataError, unknown_name
-from treetune.evaluate.ordering import order_counts
+from treetune.evaluation.ordering import order_counts
 from treetune.losses.base import Loss
 from treetune.reorder import Reorderer, RuleSet, load_rules
 

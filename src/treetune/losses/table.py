@@ -1,4 +1,4 @@
-"""Names and options, as experiment files have them, to losses."""
+"""Losses by name, made from options as configuration files have them."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def make_loss(name: str, **options: Any) -> Loss[Any, Any]:
 
 
 def _parts(tables: Any) -> list[tuple[Any, Loss[Any, Any]]]:
-    """Return the (weight, loss) pairs of the tables in an experiment file."""
+    """Return the (weight, loss) pairs of the tables in a configuration file."""
     if not isinstance(tables, list | tuple):
         raise ConfigError(
             f"parts must be a list of tables, each with a weight and the name of a loss, found {tables!r}"

@@ -15,7 +15,7 @@ from treetune.corpus.sentence import Sentence, Tree
 from treetune.corpus.spans import spans_of
 from treetune.corpus.tags import SEPARATOR, Tags, with_tags
 from treetune.errors import ConfigError, DataError
-from treetune.evaluate.entities import entity_counts
+from treetune.evaluation.entities import entity_counts
 from treetune.losses.base import Loss
 
 Reference = TypeVar("Reference", Tree, Tags)
@@ -26,7 +26,7 @@ PROPER_NOUNS = ("PROPN", "NNP", "NNPS")
 
 
 class TagLoss(Loss[Tags, Reference], Generic[Reference]):
-    """A loss over tags; a subclass prices outputs in `tag_costs`, their tags as many as the words of the sentence."""
+    """A loss over tags; a subclass computes the costs of a list of outputs in `tag_costs`."""
 
     output = "tags"
 
@@ -155,7 +155,7 @@ class EntityF1(EntityLoss):
     A sentence without entities in which the model finds none costs 0.
 
     Args:
-        model: A trained NER model that looks at tags. Experiment files name its file.
+        model: A trained NER model that looks at tags. Configuration files name its file.
         columns: The columns that the tags are of, where the model looks for them.
 
     Raises:
@@ -181,7 +181,7 @@ class EntityF1(EntityLoss):
         return costs
 
     def settings(self) -> dict[str, Any]:
-        """Return name and options; a model that was loaded has no name, so an experiment adds its own."""
+        """Return name and options; a loaded model has no name, so a configuration adds its own."""
         return {"name": self.name, "columns": list(self._columns)}
 
 
@@ -198,7 +198,7 @@ def _annotated(reference: Tree, name: str) -> int:
 
 
 def _set_names(loss: Any, *fields: str) -> None:
-    """Make tuples of lists of tags, as experiment files have them; ConfigError for anything else."""
+    """Make tuples of lists of tags, as configuration files have them; ConfigError for anything else."""
     for field in fields:
         value = getattr(loss, field)
         if isinstance(value, str) or not all(isinstance(name, str) for name in value) or not value:

@@ -1,4 +1,4 @@
-"""What losses over trees share: checks of the reference, and the known cells of it that an answer gets wrong."""
+"""The base of losses over trees: checks of the reference, and comparison of its known cells with outputs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from treetune.losses.base import Loss
 class TreeLoss(Loss[Tree, Tree]):
     """A loss that compares a tree with a tree, of which any part may be unknown.
 
-    A subclass prices a list of trees in `tree_costs` and says in `check` what it needs to know of the reference.
+    A subclass computes the costs of a list of trees in `tree_costs`, and checks in `check` that enough is known.
     """
 
     output = "tree"
@@ -80,12 +80,12 @@ class Cells:
     It is made once for a list of trees; comparing then costs a few nanoseconds a cell.
     """
 
-    def __init__(self, column: tuple[Any, ...], places: Sequence[int]) -> None:
+    def __init__(self, column: tuple[Any, ...], indices: Sequence[int]) -> None:
         self._pick: Callable[[tuple[Any, ...]], tuple[Any, ...]]
-        if len(places) > 1:
-            self._pick = itemgetter(*places)
+        if len(indices) > 1:
+            self._pick = itemgetter(*indices)
         else:  # itemgetter would give a bare cell, and needs at least one
-            self._pick = lambda cells: tuple(cells[place] for place in places)
+            self._pick = lambda cells: tuple(cells[index] for index in indices)
         self._known = self._pick(column)
 
     def wrong(self, column: tuple[Any, ...]) -> Iterator[bool]:

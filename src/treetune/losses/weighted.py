@@ -33,12 +33,14 @@ class Weighted(Loss[Any, Any]):
         self._parts = [(_as_weight(weight), as_loss(loss)) for weight, loss in pairs]
         wanted = sorted({loss.reference for _, loss in self._parts} - {self.reference})
         if len(wanted) > 1:
-            raise ConfigError(f"the parts of loss weighted must compare with the same, found {' and '.join(wanted)}")
+            raise ConfigError(
+                f"the parts of loss weighted must be for the same references, found {' and '.join(wanted)}"
+            )
         self.reference = (*wanted, self.reference)[0]
-        priced = sorted({loss.output for _, loss in self._parts} - {self.output})
-        if len(priced) > 1:
-            raise ConfigError(f"the parts of loss weighted must price the same, found {' and '.join(priced)}")
-        self.output = (*priced, self.output)[0]
+        outputs = sorted({loss.output for _, loss in self._parts} - {self.output})
+        if len(outputs) > 1:
+            raise ConfigError(f"the parts of loss weighted must be for the same outputs, found {' and '.join(outputs)}")
+        self.output = (*outputs, self.output)[0]
 
     def __repr__(self) -> str:
         return f"Weighted({self._parts!r})"
@@ -48,13 +50,13 @@ class Weighted(Loss[Any, Any]):
         return self.costs(sentence, (output,), reference)[0]
 
     def costs(self, sentence: Sentence, outputs: Sequence[Any], reference: Any) -> list[float]:
-        """Return the weighted sum for each output; every part is asked for the whole list."""
+        """Return the weighted sum for each output; every part gets the whole list."""
         lists = [(weight, loss.costs(sentence, outputs, reference)) for weight, loss in self._parts]
-        sums = (sum(weight * costs[place] for weight, costs in lists) for place in range(len(outputs)))
+        sums = (sum(weight * costs[index] for weight, costs in lists) for index in range(len(outputs)))
         return [as_cost(cost, of=self.name, sentence=sentence) for cost in sums]
 
     def known(self, sentence: Sentence, reference: Any) -> Any | None:
-        """Return all that the parts know together; None if no part can say, or if no tree has it all."""
+        """Return the union of what the parts know; None if no part can say, or if no tree contains it."""
         parts = [known for _, loss in self._parts if (known := loss.known(sentence, reference)) is not None]
         return reduce(_merge, parts) if parts else None
 
@@ -64,7 +66,7 @@ class Weighted(Loss[Any, Any]):
             loss.check(sentence, reference)
 
     def settings(self) -> dict[str, Any]:
-        """Return the parts, as experiment files have them."""
+        """Return the parts, as configuration files have them."""
         return {"name": self.name, "parts": [{"weight": weight, **loss.settings()} for weight, loss in self._parts]}
 
     def close(self) -> None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar, Unpack
 
 from treetune.corpus.sentence import Sentence, Tree
-from treetune.evaluate.scorers import Scorer
-from treetune.models.learning_options import LearningOptions
+from treetune.evaluation.scorers import Scorer
+from treetune.models.learning_options import DEFAULT_SEED, LearningOptions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,38 +31,37 @@ class Candidate(Generic[Output]):
 
 
 class OnlineDecoder(Protocol[Output]):
-    """Sentences without gold, and what a learner makes of them with its weights as they are at the moment.
+    """Sentences without gold, decoded with the current weights of a learner.
 
-    Whoever knows what the outputs are worth says which is better; `move` learns from that.
+    Whoever knows the costs of the outputs says which is better; `update` learns from that.
     """
 
     def __len__(self) -> int:
         """Return the number of sentences."""
         ...
 
-    def k_best(self, place: int, k: int, *, constraint: Output | None = None) -> list[Candidate[Output]]:
-        """Return up to `k` distinct outputs of one sentence, best first, as `Model.k_best` does.
+    def k_best(self, index: int, k: int, *, constraint: Output | None = None) -> list[Candidate[Output]]:
+        """Return up to `k` distinct outputs of one sentence, best first, as `Predictor.k_best` does.
 
-        Raises DataError if no output has all that is known in `constraint`.
+        Raises DataError if no output has all that is known in `constraint` (forced decoding).
         """
         ...
 
-    def move(self, place: int, better: Candidate[Output], worse: Candidate[Output], *, margin: float | None) -> bool:
-        """Move the weights towards the better of two outputs, and tell whether they changed.
+    def update(self, index: int, better: Candidate[Output], worse: Candidate[Output], *, margin: float | None) -> bool:
+        """Update the weights towards the better of two outputs, and tell whether they changed.
 
-        The step is the smallest after which the better output leads by `margin`, at most the learner's largest;
-        without a margin a whole one, as of the perceptron, unless the better output leads already. The scores of both
-        must be those of the weights as they are.
+        With a `margin` this is a MIRA update: the smallest step after which the better output leads by it, at most the
+        learner's clip. Without, it is a perceptron update, unless the better output leads already. The scores of both
+        must be those of the current weights.
         """
         ...
 
 
 class Learner(Protocol[Output]):
-    """A model's weights while they move, with the gold examples they learn from.
+    """The live weights of a model in training, and its gold examples.
 
-    A trainer decides the order of examples; the learner makes the updates. `snapshot` returns the averaged
-    weights so far in a form that only the learner's own kind of model understands, and `install` puts such
-    weights into a model.
+    A trainer decides the order of examples; the learner makes the updates. `snapshot` returns the averaged weights so
+    far in a form that only the learner's own kind of model understands, and `install` puts such weights into a model.
     """
 
     def __len__(self) -> int:
@@ -78,7 +77,7 @@ class Learner(Protocol[Output]):
         ...
 
     def online_decoder(self, sentences: Sequence[Sentence]) -> OnlineDecoder[Output]:
-        """Return what the moving weights make of sentences without gold."""
+        """Return a decoder of sentences without gold, with the current weights."""
         ...
 
     def step(self) -> None:
@@ -90,15 +89,15 @@ class Learner(Protocol[Output]):
         ...
 
     def tensors(self) -> dict[str, NDArray[Any]]:
-        """Return all that `restore` needs to go on from here, as arrays; they are not copies."""
+        """Return all that `restore` needs to continue from here, as arrays; they are not copies."""
         ...
 
     def restore(self, tensors: dict[str, NDArray[Any]]) -> None:
-        """Go on from where `tensors` was taken by a learner with the same examples and options."""
+        """Continue from where `tensors` was taken by a learner with the same examples and options."""
         ...
 
     def settings(self) -> dict[str, Any]:
-        """Return how it learns, every default filled in, as JSON can hold it; what has no effect is left out."""
+        """Return its options, every default filled in, as JSON can hold them; those without effect are left out."""
         ...
 
     def snapshot(self) -> Any:
@@ -130,12 +129,10 @@ class Storable(Protocol):
         ...
 
 
-class Model(Protocol[Output]):
-    """What a parser or tagger must offer; it knows nothing of losses.
+class Predictor(Protocol[Output]):
+    """What a parser or tagger offers to whoever runs it.
 
-    `kind` is its name in `models.registry` and in model files. Its gold examples have a `sentence` and a `gold` output:
-    `Example` for parsers, `Tagged` for taggers. Whatever can be wrong about options is a
-    `ConfigError`, raised before any data is looked at. Predicting before training is a `ModelError`.
+    `kind` is its name in `models.registry` and in model files. Predicting before training is a `ModelError`.
     """
 
     kind: ClassVar[str]
@@ -146,17 +143,12 @@ class Model(Protocol[Output]):
         ...
 
     @property
-    def scorer(self) -> Scorer:
-        """How its outputs are scored against gold examples."""
-        ...
-
-    @property
     def is_stacked(self) -> bool:
         """Whether the trained model looks at the trees of another parser (`Sentence.base_tree`)."""
         ...
 
     def with_options(self, **options: Any) -> Self:
-        """Return a model with the same weights that searches otherwise; only options of the search can change."""
+        """Return a model with the same weights and other options of its search."""
         ...
 
     def predict(self, sentence: Sentence, *, constraint: Output | None = None) -> Output:
@@ -187,14 +179,27 @@ class Model(Protocol[Output]):
         """Return the k-best list of each sentence; the same for any number of threads."""
         ...
 
+    def score(self, sentence: Sentence, output: Output | Candidate[Output]) -> float:
+        """Return the exact score of an output under the averaged weights."""
+        ...
+
+
+class Model(Predictor[Output], Storable, Protocol[Output]):
+    """A predictor that can be trained; it knows nothing of losses.
+
+    Its gold examples have a `sentence` and a `gold` output: `Example` for parsers, `Tagged` for taggers. Whatever can
+    be wrong about options is a `ConfigError`, raised before any data is looked at.
+    """
+
+    @property
+    def scorer(self) -> Scorer:
+        """How its outputs are scored against gold examples."""
+        ...
+
     def features(
         self, sentence: Sentence, output: Output | Candidate[Output]
     ) -> tuple[NDArray[np.uint64], NDArray[np.uint16]]:
         """Return the (feature, output of the weight rows) pairs whose weights sum to the score of an output."""
-        ...
-
-    def score(self, sentence: Sentence, output: Output | Candidate[Output]) -> float:
-        """Return the exact score of an output under the averaged weights."""
         ...
 
     def check_learning(self, **options: Unpack[LearningOptions]) -> None:
@@ -205,31 +210,22 @@ class Model(Protocol[Output]):
         self,
         treebank: Sequence[Any],
         *,
-        seed: int = 0,
+        seed: int = DEFAULT_SEED,
         warm_start: bool = False,
         **options: Unpack[LearningOptions],
     ) -> Learner[Output]:
-        """Return what learns from gold examples.
+        """Return an online learner over gold examples.
 
         Args:
-            treebank: Complete gold examples; may be empty if the model goes on.
+            treebank: Complete gold examples; may be empty with a warm start.
             seed: For what is drawn at random.
             warm_start: Whether to start from the weights of this trained model, and to keep its words and labels.
-            options: How weights move.
+            options: Update rule and its parameters.
         """
         ...
 
     def adopt(self, other: Self) -> None:
-        """Take over all that another model of the same kind has learned."""
-        ...
-
-    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return all that `from_state` needs to make the same model: what JSON can hold, and arrays."""
-        ...
-
-    @classmethod
-    def from_state(cls, config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Self:
-        """Make the model that gave this state."""
+        """Take over the weights of another model of the same kind, and all that belongs to them."""
         ...
 
 

@@ -25,17 +25,17 @@ def encode_fixed(
     if len(fixed) != len(sentences):
         raise DataError(f"expected {len(sentences)} partial trees, one a sentence, found {len(fixed)}")
     ids = labels.ids()
-    only_root, never_root = labels.root_kinds()
+    only_root, never_root = labels.root_labels()
     heads: list[int] = []
     numbers: list[int] = []
-    for place, (sentence, tree) in enumerate(zip(sentences, fixed, strict=True), start=1):
+    for number, (sentence, tree) in enumerate(zip(sentences, fixed, strict=True), start=1):
         try:
             tree_heads, tree_labels = _known(sentence, tree, ids)
             _add_root_by_label(tree_heads, tree_labels, only_root)
             check_feasible(tree_heads, crossing=crossing)
             _check_root(tree_heads, tree_labels, never_root, crossing=crossing)
         except DataError as error:
-            raise DataError(f"{name_sentence(place, sentence)}: {error.problem}") from None
+            raise DataError(f"{name_sentence(number, sentence)}: {error.problem}") from None
         heads += tree_heads
         numbers += tree_labels
     return np.array(heads, np.int32), np.array(numbers, np.int32)

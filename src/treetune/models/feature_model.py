@@ -1,4 +1,4 @@
-"""What the families of models share: options, what was learned, one sentence as a batch of one, threads."""
+"""The base of parsers and taggers: options, weights, `fit`, single sentences as batches of one, threads."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields, replace
-from numbers import Integral, Real
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from dataclasses import fields
+from typing import Any, ClassVar, Generic, Self, TypeVar, Unpack
 
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.errors import ConfigError, ModelError, unknown_name
-from treetune.evaluate.scorers import TREES, Scorer
-from treetune.models.base import Candidate, Output
+from treetune.evaluation.scorers import TREES, Scorer
+from treetune.models.base import Candidate, Learner, Output
+from treetune.models.learning_options import DEFAULT_SEED, LearnerConfig, LearningOptions
+from treetune.models.options import search_options, with_values
+from treetune.models.registry import TRAINER, find, learner_class
 
 Config = TypeVar("Config")
 Grammar = TypeVar("Grammar")
@@ -23,39 +25,38 @@ Weights = TypeVar("Weights")
 class FeatureModel(ABC, Generic[Config, Grammar, Weights, Output]):
     """A model with options (`config`), what it learned of its examples (`grammar`) and averaged weights.
 
-    `search_options` are the options that can change after training. `noun` is what messages call it.
+    `noun` is what messages call it.
     """
 
     kind: ClassVar[str]
     noun: ClassVar[str]
-    search_options: ClassVar[tuple[str, ...]]
 
     def __init__(self, config: Config, options: dict[str, Any]) -> None:
         known = [field.name for field in fields(config)]  # type: ignore[arg-type]
         for name in options:
             if name not in known:
                 raise unknown_name(f"option of {self._plural()}", name, known)
-        self.config: Config = _changed(config, options)
+        self.config: Config = with_values(config, options)
         self._grammar: Grammar | None = None
         self._weights: Weights | None = None
-        self._learned_by: Mapping[str, Any] = {}
+        self._trained_by: Mapping[str, Any] = {}
 
-    def fit(self, grammar: Grammar, weights: Weights, *, learned_by: Mapping[str, Any] | None = None) -> None:
-        """Take over what was learned; trainers call this.
+    def set_trained(self, grammar: Grammar, weights: Weights, *, trained_by: Mapping[str, Any] | None = None) -> None:
+        """Take over what was learned; learners call this.
 
-        `learned_by` names the learner and its largest step, to which the size of the weights belongs: whoever goes on
-        from them must go on in the same way.
+        `trained_by` are the learner and its step size, on which the scale of the weights depends: a warm start must
+        continue with the same ones.
         """
-        self._grammar, self._weights, self._learned_by = grammar, weights, learned_by or {}
+        self._grammar, self._weights, self._trained_by = grammar, weights, trained_by or {}
 
     def adopt(self, other: Self) -> None:
-        """Take over all that another model of the same kind has learned."""
-        self.fit(other.grammar, other.weights, learned_by=other.learned_by)
+        """Take over the weights of another model of the same kind, and all that belongs to them."""
+        self.set_trained(other.grammar, other.weights, trained_by=other.trained_by)
 
     @property
-    def learned_by(self) -> Mapping[str, Any]:
-        """The learner of the weights and its largest step; empty for models of versions that did not note it."""
-        return self._learned_by
+    def trained_by(self) -> Mapping[str, Any]:
+        """The learner of the weights and its step size."""
+        return self._trained_by
 
     @property
     def is_trained(self) -> bool:
@@ -76,13 +77,18 @@ class FeatureModel(ABC, Generic[Config, Grammar, Weights, Output]):
             raise self._not_trained()
         return self._weights
 
+    @property
+    def search_options(self) -> tuple[str, ...]:
+        """The options that can change after training."""
+        return search_options(self.config)
+
     def with_options(self, **options: Any) -> Self:
         """Return a model with the same weights that searches otherwise: the `search_options` can change."""
         for name in options:
             if name not in self.search_options:
                 raise unknown_name(f"search option of {self._plural()}", name, self.search_options)
         other = copy.copy(self)
-        other.config = _changed(self.config, options)
+        other.config = with_values(self.config, options)
         return other
 
     def predict(self, sentence: Sentence, *, constraint: Output | None = None) -> Output:
@@ -110,28 +116,58 @@ class FeatureModel(ABC, Generic[Config, Grammar, Weights, Output]):
     ) -> list[list[Candidate[Output]]]:
         """Return the k-best list of each sentence; the same for any number of threads."""
 
+    def fit(
+        self,
+        treebank: Sequence[Any],
+        dev: Sequence[Any] = (),
+        *,
+        epochs: int = 10,
+        seed: int = DEFAULT_SEED,
+        threads: int = 1,
+        **learning: Unpack[LearningOptions],
+    ) -> Self:
+        """Train on gold examples and return the model: the plain case of `treetune.train`.
+
+        Args:
+            treebank: Gold examples.
+            dev: Gold examples to choose the best epoch by; without them the model is that of the last one.
+            epochs: How many times to go through the treebank.
+            seed: Orders the sentences; the same seed gives the same weights.
+            threads: For parsing `dev` only.
+            learning: Update rule and its parameters; see `LearningOptions`.
+        """
+        train = find(TRAINER)
+        data, dev = self._gold_examples(treebank), self._gold_examples(dev)
+        for _ in train(self, data, dev=dev, epochs=epochs, seed=seed, threads=threads, **learning):
+            pass
+        return self
+
+    def _gold_examples(self, examples: Sequence[Any]) -> Sequence[Any]:
+        """Return examples as the learner takes them."""
+        return examples
+
+    def check_learning(self, **options: Unpack[LearningOptions]) -> None:
+        """Raise ConfigError if `learner` would refuse these options; no data is needed to know."""
+        learner_class(self.kind).check_options(self, LearnerConfig(**options))
+
+    def learner(
+        self,
+        treebank: Sequence[Any],
+        *,
+        seed: int = DEFAULT_SEED,
+        warm_start: bool = False,
+        **options: Unpack[LearningOptions],
+    ) -> Learner[Output]:
+        """Return the online learner of this model over gold examples; see `models.base.Model.learner`."""
+        make = learner_class(self.kind)
+        made: Learner[Output] = make(self, treebank, seed=seed, warm_start=warm_start, **options)
+        return made
+
     def _plural(self) -> str:
         return f"{self.noun}s" if self.kind == self.noun else f"{self.kind} {self.noun}s"
 
     def _not_trained(self) -> ModelError:
-        return ModelError(f"this {self.noun} is not trained yet; run treetune.train on it or load a trained one")
-
-
-# What a value must be, in words and as a class, by the type of the default.
-_KINDS: dict[type, tuple[str, type]] = {
-    int: ("a whole number", Integral),
-    float: ("a number", Real),
-    str: ("a text", str),
-}
-
-
-def _changed(config: Config, options: Mapping[str, Any]) -> Config:
-    """Return the configuration with other options; a value of the wrong type is a `ConfigError`."""
-    for field in fields(config):  # type: ignore[arg-type]
-        title, kind = _KINDS.get(type(field.default), ("", object))
-        if field.name in options and not isinstance(options[field.name], kind):
-            raise ConfigError(f"{field.name} must be {title}, found {options[field.name]!r}")
-    return replace(config, **options)  # type: ignore[type-var]
+        return ModelError(f"this {self.noun} is not trained yet; fit it to a treebank or load a trained one")
 
 
 class TreeParser(FeatureModel[Config, Grammar, Weights, Tree]):
@@ -165,7 +201,7 @@ class TreeParser(FeatureModel[Config, Grammar, Weights, Tree]):
 def run_chunks(count: int, chunk: int, threads: int, make_worker: Callable[[], Callable[[int, int], None]]) -> None:
     """Hand the ranges of `count` sentences, `chunk` at a time, to workers, one a thread.
 
-    A worker has working memory of its own; it writes to places of its own too, so that the number of threads
+    A worker has working memory of its own; it writes to results of its own too, so that the number of threads
     changes nothing.
     """
     if threads < 1:

@@ -104,7 +104,7 @@ class LabelTable:
             return np.zeros(columns.shape[1], np.int32)
         return np.ascontiguousarray(columns[encoder.columns.index(TAGS)])
 
-    def root_kinds(self) -> NDArray[np.bool_]:
+    def root_labels(self) -> NDArray[np.bool_]:
         """Return two rows over labels: those only the root's arc bears, and those it never bears."""
         at_root, at_word = np.array(self.at_root), np.array(self.at_word)
         return np.stack([at_root & ~at_word, ~at_root])
@@ -142,6 +142,5 @@ class LabelTable:
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> LabelTable:
         """Rebuild a table from `state()`."""
-        # The first models were kept without a word on tags.
         by_tag = {tag: frozenset(labels) for tag, labels in state.get("labels_by_tag", {}).items()}
         return cls(tuple(state["labels"]), tuple(state["labels_at_root"]), tuple(state["labels_at_word"]), by_tag)

@@ -6,31 +6,38 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from treetune.errors import ModelError
-from treetune.models.base import Parser
-from treetune.models.registry import MODELS, model_class
+from treetune.models.base import Storable
+from treetune.models.registry import MODELS, stored_class
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def state_of_parts(parts: Mapping[str, Parser]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return (configuration, arrays) of all parts, each array's name with its part's before it."""
-    config: dict[str, Any] = {}
+def state_of_parts(parts: Mapping[str, Storable]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return (configuration, arrays) of all parts, each array's name with its part's before it.
+
+    The configuration also has the `labels` of the last part that has any, where `inspect` looks for them.
+    """
+    own: dict[str, Any] = {}
     tensors: dict[str, NDArray[Any]] = {}
+    labels: list[str] = []
     for name, part in parts.items():
-        part_config, part_tensors = part.state()
-        config[name] = {"kind": part.kind, "config": part_config}
-        tensors.update({f"{name}.{key}": values for key, values in part_tensors.items()})
-    return config, tensors
+        config, arrays = part.state()
+        own[name] = {"kind": part.kind, "config": config}
+        tensors |= {f"{name}.{key}": values for key, values in arrays.items()}
+        labels = config.get("labels", labels)
+    return {"order": list(parts), "parts": own, "labels": labels}, tensors
 
 
-def part_from_state(name: str, config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Parser:
-    """Return the part called `name` of the model that gave this state."""
-    kind = config[name]["kind"]
-    if kind not in MODELS:
-        raise ModelError(
-            f"the {name} parser of this model is of the unknown kind {kind!r}; known: {', '.join(sorted(MODELS))}"
-        )
-    prefix = f"{name}."
-    own = {key.removeprefix(prefix): values for key, values in tensors.items() if key.startswith(prefix)}
-    return model_class(kind).from_state(config[name]["config"], own)
+def parts_from_state(config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> dict[str, Any]:
+    """Return the parts of the model that gave this state, by name and in order."""
+    parts: dict[str, Any] = {}
+    for name in config["order"]:
+        kind = config["parts"][name]["kind"]
+        if kind not in MODELS:
+            known = ", ".join(sorted(MODELS))
+            raise ModelError(f"the {name} of this model is of the unknown kind {kind!r}; known: {known}")
+        prefix = f"{name}."
+        arrays = {key.removeprefix(prefix): values for key, values in tensors.items() if key.startswith(prefix)}
+        parts[name] = stored_class(kind).from_state(config["parts"][name]["config"], arrays)
+    return parts

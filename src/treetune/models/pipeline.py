@@ -1,14 +1,17 @@
-"""Raw text to trees: a tokenizer, taggers and a parser as one model, each part of which may be missing."""
+"""Raw text to documents: a tokenizer, taggers and a parser as one model, each part of which may be missing."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeVar, overload
 
-from treetune.corpus.sentence import ABSENT, Example, Sentence, Tree
+from treetune.corpus.constraints import Constraints, partial_trees
+from treetune.corpus.document import Document, ParsedSentence
+from treetune.corpus.sentence import ABSENT, Sentence, Tree
 from treetune.corpus.tags import TAG_COLUMNS, UNKNOWN_TAG, Tags, join_parts, read_column, with_tags
-from treetune.errors import ConfigError, ModelError
+from treetune.errors import ConfigError, DataError, ModelError
 from treetune.models.base import Parser, Storable
 from treetune.models.registry import MODELS, stored_class
 
@@ -17,12 +20,16 @@ if TYPE_CHECKING:
 
 # Sentences that are tagged and parsed together: enough to keep threads busy, few enough for any memory.
 BATCH = 1000
+# Texts that `Pipeline.pipe` splits, tags and parses together.
+PIPE_BATCH = 256
+
+Context = TypeVar("Context")
 
 _TOKENIZER, _TAGGER, _PARSER = "tokenizer", "tagger", "parser"
 
 
 class TokenizerPart(Storable, Protocol):
-    """What splits text; `models.tokenizer.tokenizer.Tokenizer`."""
+    """A tokenizer; `models.tokenizer.tokenizer.Tokenizer`."""
 
     def sentences(
         self, text: str | Iterable[str], *, line_sentences: bool = False, ranges: bool = False
@@ -32,11 +39,11 @@ class TokenizerPart(Storable, Protocol):
 
 
 class TaggerPart(Storable, Protocol):
-    """What tags words; `models.sequence.tagger.Tagger`."""
+    """A tagger; `models.sequence.tagger.Tagger`."""
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What it gives."""
+        """The columns that it predicts."""
         ...
 
     def annotate(self, sentences: Sequence[Sentence], *, threads: int = 1) -> list[Sentence]:
@@ -46,15 +53,16 @@ class TaggerPart(Storable, Protocol):
     def predict_batch(
         self, sentences: Sequence[Sentence], *, threads: int = 1, constraints: Sequence[Tags] | None = None
     ) -> list[Tags]:
-        """Return the tags of sentences, of which some may be known."""
+        """Return the tags of sentences; those known in `constraints` are kept."""
         ...
 
 
 class Pipeline:
-    """Text to sentences to tokens to tags to trees; call it with a text.
+    """Text to sentences to tokens to tags to trees: ``doc = nlp(text)``.
 
-    Each tagger sees what those before it have said. What no part can say stays unknown: without a parser the trees of
-    the result are `Tree.unknown`. `learning.pipeline_training.train_pipeline` trains all parts.
+    Each tagger sees the tags of those before it. What no part can predict stays unknown: without a parser the trees
+    are `Tree.unknown`. `learning.pipeline_training.train_pipeline` trains all parts. A pipeline can be pickled, and
+    called from several threads at once.
     """
 
     kind: ClassVar[str] = "pipeline"
@@ -77,7 +85,7 @@ class Pipeline:
 
     @classmethod
     def of(cls, model: Any) -> Pipeline:
-        """Return a pipeline, or the pipeline of one part that a tokenizer, a tagger or a parser is."""
+        """Return a pipeline as it is, and a tokenizer, a tagger or a parser as a pipeline of one part."""
         if isinstance(model, Pipeline):
             return model
         if _role(model) == _TOKENIZER:
@@ -86,7 +94,7 @@ class Pipeline:
 
     @property
     def parts(self) -> dict[str, Storable]:
-        """The parts there are, by name, in the order in which they work."""
+        """The parts by name, in processing order."""
         named: dict[str, Storable | None] = {_TOKENIZER: self.tokenizer}
         for number, tagger in enumerate(self.taggers, start=1):
             named[_TAGGER if len(self.taggers) == 1 else f"{_TAGGER}{number}"] = tagger
@@ -95,17 +103,17 @@ class Pipeline:
 
     @property
     def simplest(self) -> Storable:
-        """What a model file is to hold: the pipeline, or its part if there is only one."""
+        """The pipeline, or its part if there is only one, as model files hold it."""
         parts = list(self.parts.values())
         return self if len(parts) > 1 else parts[0]
 
     @property
     def is_trained(self) -> bool:
-        """Whether all parts can be used."""
+        """Whether all parts are trained."""
         return all(part.is_trained for part in self.parts.values())
 
     def with_options(self, **options: Any) -> Pipeline:
-        """Return a pipeline with the same weights whose parser searches otherwise."""
+        """Return a pipeline with the same weights and other search options of its parser."""
         if options and self.parser is None:
             raise ConfigError(f"this model has no parser, and no use for {', '.join(sorted(options))}")
         return self if self.parser is None else self.with_parser(self.parser.with_options(**options))
@@ -114,9 +122,77 @@ class Pipeline:
         """Return a pipeline with the same tokenizer and taggers, and this parser."""
         return Pipeline(self.tokenizer, self.taggers, parser)
 
-    def __call__(self, text: str, *, threads: int = 1, ranges: bool = False) -> list[Example]:
-        """Return the sentences of a text, each with its tree as `gold`; `ranges` notes offsets in MISC."""
-        return list(self.parse_text(text, threads=threads, ranges=ranges))
+    def __call__(self, text: str | Sentence, *, threads: int = 1, constraints: Constraints | None = None) -> Document:
+        """Parse one text, or one sentence of given tokens; `pipe` parses many texts.
+
+        Args:
+            text: The text. A `Sentence` is tagged and parsed with the tokens that it has.
+            threads: For tagging and parsing; the result is the same for any number.
+            constraints: What the trees must contain. ``{(0, 2): 0}`` makes word 2 of sentence 0 the root: sentences
+                count from 0 as in `doc.sentences`, words from 1 as in CoNLL-U, and the value is a head, a deprel or
+                ``(head, deprel)``. Or partial trees (`treetune.Tree`, unknown heads -1), one a sentence.
+        """
+        sentences = [text] if isinstance(text, Sentence) else list(self.split(_one_text(text)))
+        trees = None if constraints is None else partial_trees(sentences, constraints)
+        parsed = self.parse(sentences, threads=threads, constraints=trees)
+        return Document(parsed, None if isinstance(text, Sentence) else text)
+
+    @overload
+    def pipe(
+        self, texts: Iterable[str], *, batch_size: int = ..., threads: int = ..., as_tuples: Literal[False] = ...
+    ) -> Iterator[Document]: ...
+    @overload
+    def pipe(
+        self,
+        texts: Iterable[tuple[str, Context]],
+        *,
+        batch_size: int = ...,
+        threads: int = ...,
+        as_tuples: Literal[True],
+    ) -> Iterator[tuple[Document, Context]]: ...
+    def pipe(
+        self, texts: Iterable[Any], *, batch_size: int = PIPE_BATCH, threads: int = 1, as_tuples: bool = False
+    ) -> Iterator[Any]:
+        """Yield the document of each text, in order; faster than one call a text, because sentences share batches.
+
+        Args:
+            texts: Texts, each a document of its own; an iterator is read as far as one batch needs.
+            batch_size: How many texts are parsed together.
+            threads: For tagging and parsing; the result is the same for any number.
+            as_tuples: Whether `texts` are (text, context) pairs; then (document, context) pairs are yielded.
+        """
+        if isinstance(texts, str):
+            raise DataError("expected several texts, found one; parse one text with nlp(text)")
+        if batch_size < 1:
+            raise ConfigError(f"batch_size must be at least 1, found {batch_size}")
+        left = iter(texts)
+        while batch := list(islice(left, batch_size)):
+            pairs = batch if as_tuples else [(text, None) for text in batch]
+            split = [list(self.split(_one_text(text))) for text, _ in pairs]
+            parsed = self.parse((sentence for sentences in split for sentence in sentences), threads=threads)
+            for (text, context), sentences in zip(pairs, split, strict=True):
+                document = Document(islice(parsed, len(sentences)), text)
+                yield (document, context) if as_tuples else document
+
+    @overload
+    def k_best(self, text: str, k: int, *, threads: int = ...) -> list[list[ParsedSentence]]: ...
+    @overload
+    def k_best(self, text: Sentence, k: int, *, threads: int = ...) -> list[ParsedSentence]: ...
+    def k_best(
+        self, text: str | Sentence, k: int, *, threads: int = 1
+    ) -> list[list[ParsedSentence]] | list[ParsedSentence]:
+        """Return the `k` best trees of a sentence, best first, each as a `ParsedSentence` with its `score`.
+
+        Of a text, one such list for each of its sentences. A list is shorter only if there are fewer trees.
+        """
+        if self.parser is None:
+            raise ModelError("this model has no parser, and so no k-best trees; load a pipeline with a parser")
+        tagged = self.tag([text] if isinstance(text, Sentence) else list(self.split(_one_text(text))), threads=threads)
+        lists = [
+            [ParsedSentence(sentence, candidate.output, score=candidate.score) for candidate in candidates]
+            for sentence, candidates in zip(tagged, self.parser.k_best_batch(tagged, k, threads=threads), strict=True)
+        ]
+        return lists[0] if isinstance(text, Sentence) else lists
 
     def parse_text(
         self,
@@ -125,13 +201,13 @@ class Pipeline:
         threads: int = 1,
         ranges: bool = False,
         line_sentences: bool = False,
-    ) -> Iterator[Example]:
-        """Yield the sentences of a text, or of pieces of one, as they are done; memory does not grow with the text.
+    ) -> Iterator[ParsedSentence]:
+        """Yield the sentences of one text as they are parsed; memory does not grow with the text.
 
         Args:
-            text: All of it, or pieces as they come, cut anywhere.
+            text: All of it, or consecutive pieces, cut anywhere.
             threads: For tagging and parsing; the result is the same for any number.
-            ranges: Whether to note in MISC where each token stands, as ``TokenRange=start:end``.
+            ranges: Whether to write offsets into MISC, as ``TokenRange=start:end``.
             line_sentences: Whether each line is one sentence.
         """
         return self.parse(self.split(text, ranges=ranges, line_sentences=line_sentences), threads=threads)
@@ -144,18 +220,38 @@ class Pipeline:
             raise ModelError("this model has no tokenizer; give it sentences of tokens, or train a pipeline")
         return self.tokenizer.sentences(text, ranges=ranges, line_sentences=line_sentences)
 
-    def parse(self, sentences: Iterable[Sentence], *, threads: int = 1, keep_tags: bool = False) -> Iterator[Example]:
-        """Yield sentences of tokens with tags and trees; `keep_tags` leaves the tags that they come with."""
-        left = iter(sentences)
+    def parse(
+        self,
+        sentences: Iterable[Sentence],
+        *,
+        threads: int = 1,
+        keep_tags: bool = False,
+        constraints: Iterable[Tree] | None = None,
+    ) -> Iterator[ParsedSentence]:
+        """Yield sentences of given tokens with tags and trees.
+
+        Args:
+            sentences: As they come; `BATCH` of them are parsed together.
+            threads: For tagging and parsing; the result is the same for any number.
+            keep_tags: Whether to keep the tags that the sentences come with.
+            constraints: Partial trees, one a sentence, that the trees must contain (forced decoding).
+        """
+        if constraints is not None and self.parser is None:
+            raise ModelError("this model has no parser, and no use for constraints; load a pipeline with a parser")
+        left, fixed = iter(sentences), None if constraints is None else iter(constraints)
         while batch := list(islice(left, BATCH)):
             tagged = self.tag(batch, threads=threads, keep_tags=keep_tags)
             if self.parser is None:
-                yield from (Example(sentence, Tree.unknown(len(sentence))) for sentence in tagged)
-            else:
-                yield from map(Example, tagged, self.parser.predict_batch(tagged, threads=threads))
+                yield from (ParsedSentence(sentence, Tree.unknown(len(sentence))) for sentence in tagged)
+                continue
+            known = None if fixed is None else list(islice(fixed, len(batch)))
+            trees = self.parser.predict_batch(tagged, threads=threads, constraints=known)
+            for index, (sentence, tree) in enumerate(zip(tagged, trees, strict=True)):
+                score = partial(_best_score, self.parser, sentence, None if known is None else known[index])
+                yield ParsedSentence(sentence, tree, score=score)
 
     def tag(self, sentences: Sequence[Sentence], *, threads: int = 1, keep_tags: bool = False) -> list[Sentence]:
-        """Return the sentences with the tags of all taggers; `keep_tags` leaves the tags that they come with."""
+        """Return the sentences with the tags of all taggers; `keep_tags` keeps the tags that they come with."""
         tagged = list(sentences)
         for tagger in self.taggers:
             tagged = _kept(tagger, tagged, threads) if keep_tags else tagger.annotate(tagged, threads=threads)
@@ -169,7 +265,7 @@ class Pipeline:
             config, arrays = part.state()
             parts[name] = {"kind": part.kind, "config": config}
             tensors |= {f"{name}.{key}": values for key, values in arrays.items()}
-        # What all models tell of themselves, where it is looked for.
+        # `treetune info` looks for the labels of any model here.
         labels = parts[_PARSER]["config"].get("labels", []) if _PARSER in parts else []
         return {"order": list(parts), "parts": parts, "labels": labels}, tensors
 
@@ -190,7 +286,7 @@ class Pipeline:
 
 
 def _role(part: object) -> str:
-    """Return which part of a pipeline something is: a model that is nothing else is a parser."""
+    """Return which part of a pipeline a model is; one that is no tokenizer, tagger or pipeline is a parser."""
     kind = getattr(part, "kind", None)
     if kind is None:
         return type(part).__name__
@@ -198,26 +294,40 @@ def _role(part: object) -> str:
 
 
 def _kept(tagger: TaggerPart, sentences: Sequence[Sentence], threads: int) -> list[Sentence]:
-    """Return the sentences with tags where they have none."""
+    """Return the sentences with predicted tags where they have none."""
     given = [_given(sentence, tagger.columns) for sentence in sentences]
-    open_places = [place for place, tags in enumerate(given) if not tags.is_complete]
-    done = list(sentences)
-    if open_places:
-        found = tagger.predict_batch(
-            [sentences[place] for place in open_places],
+    incomplete = [index for index, tags in enumerate(given) if not tags.is_complete]
+    tagged = list(sentences)
+    if incomplete:
+        predicted = tagger.predict_batch(
+            [sentences[index] for index in incomplete],
             threads=threads,
-            constraints=[given[place] for place in open_places],
+            constraints=[given[index] for index in incomplete],
         )
-        for place, tags in zip(open_places, found, strict=True):
-            done[place] = with_tags(sentences[place], tags, tagger.columns)
-    return done
+        for index, tags in zip(incomplete, predicted, strict=True):
+            tagged[index] = with_tags(sentences[index], tags, tagger.columns)
+    return tagged
 
 
 def _given(sentence: Sentence, columns: Sequence[str]) -> Tags:
-    """Return the tags a sentence comes with; a column in which nothing stands is not given."""
+    """Return the tags a sentence comes with; a column without any value is unknown."""
     parts = []
     for name in columns:
         values = read_column(sentence, name)[1:]
         missing = name in TAG_COLUMNS and set(values) <= {ABSENT, UNKNOWN_TAG}
         parts.append((UNKNOWN_TAG,) * len(values) if missing else values)
     return Tags.of(join_parts(values) for values in zip(*parts, strict=True))
+
+
+def _one_text(text: object) -> str:
+    """Return a text; what is none is a DataError."""
+    if isinstance(text, str):
+        return text
+    if isinstance(text, bytes):
+        raise DataError("expected text, found bytes; decode them first, as by .decode('utf-8')")
+    hint = "; parse several texts with nlp.pipe(texts)" if isinstance(text, Iterable) else ""
+    raise DataError(f"expected one text, found {'None' if text is None else f'a {type(text).__name__}'}{hint}")
+
+
+def _best_score(parser: Parser, sentence: Sentence, constraint: Tree | None) -> float:
+    return parser.k_best(sentence, 1, constraint=constraint)[0].score

@@ -1,36 +1,30 @@
-"""Trained models to smaller ones that give nearly the same outputs: fewer weights, of 8 bits each."""
+"""Pruned and quantised models, which give nearly the same outputs: fewer weights, of 8 bits each."""
 
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from treetune.errors import ConfigError
 from treetune.models.pipeline import Pipeline
 
-if TYPE_CHECKING:
-    from treetune.models.base import Parser
-
-# Weights below this part of the largest are dropped.
+# Weights below this share of the largest are pruned.
 PRUNE = 0.006
 
 
-def compact(pipeline: Pipeline, *, prune: float = PRUNE) -> Pipeline:
-    """Return a pipeline whose tagger and transition parser have fewer and coarser weights; other parts are shared."""
+def quantize(pipeline: Pipeline, *, prune: float = PRUNE) -> Pipeline:
+    """Return a pipeline whose taggers and transition parser have pruned weights of 8 bits; other parts are shared."""
     if not 0 <= prune < 1:
         raise ConfigError(f"prune must be at least 0 and less than 1, found {prune}")
-    taggers: list[Any] = [_with_compact_weights(tagger, prune) for tagger in pipeline.taggers]
-    parser: Parser | None = pipeline.parser
-    if parser is not None:
-        parser = _with_compact_weights(parser, prune)
-    return Pipeline(pipeline.tokenizer, taggers, parser)
+    taggers: list[Any] = [_quantized(tagger, prune) for tagger in pipeline.taggers]
+    return Pipeline(pipeline.tokenizer, taggers, _quantized(pipeline.parser, prune))
 
 
-def _with_compact_weights(model: Any, prune: float) -> Any:
+def _quantized(model: Any, prune: float) -> Any:
     weights: Any = getattr(model, "weights", None)
     # Graph parsers keep their weights in other forms, a stacked parser has none of its own.
-    if weights is None or not hasattr(weights, "compact"):
+    if weights is None or not hasattr(weights, "quantize"):
         return model
     smaller = copy.copy(model)
-    smaller.fit(model.grammar, weights.compact(prune=prune), learned_by=model.learned_by)
+    smaller.set_trained(model.grammar, weights.quantize(prune=prune), trained_by=model.trained_by)
     return smaller

@@ -1,8 +1,7 @@
-"""Two parsers as one: the best trees of the base parser, put in order by what both parsers think of them.
+"""Reranking of the k-best list of a base parser by the weighted sum of its scores and those of a second parser.
 
-Parsers that go through a sentence from different ends make different mistakes, and seldom the same mistake. So a
-parser that reads backward is a good reranker for one that reads forward (for parsers as Zhang and Clark 2008 combine
-them, here by lists instead of in one search).
+Parsers that read a sentence in opposite directions make different mistakes, so a backward parser is a good reranker of
+a forward one (Zhang and Clark 2008 combine two parsers in one search; here it is done on k-best lists).
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, Unpack
 from treetune.corpus.projectivity import plain_label
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ConfigError, ModelError
-from treetune.evaluate.scorers import Scorer
+from treetune.evaluation.scorers import Scorer
 from treetune.models.base import Candidate, Learner, Parser
 from treetune.models.feature_model import TreeParser
 from treetune.models.learning_options import LearningOptions
-from treetune.models.nested_state import part_from_state, state_of_parts
+from treetune.models.nested_state import parts_from_state, state_of_parts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,13 +29,13 @@ RERANK_K = 16
 
 
 class Reranker:
-    """A parser whose `k` best trees are reranked by another one.
+    """A base parser whose `k` best trees are reranked by a second one.
 
-    The scores of both decide, that of the `second` parser times `weight`. Both are trained already, each
-    by itself, on the same labels. `learning.reranking` finds a good weight.
+    The score of a tree is that of the base parser plus `weight` times that of the second. Both are trained already, on
+    the same labels. `learning.reranking` tunes the weight on dev.
     """
 
-    kind: ClassVar[str] = "reranked"
+    kind: ClassVar[str] = "reranker"
 
     def __init__(self, base: Parser, second: Parser, *, weight: float = 1.0, k: int = RERANK_K) -> None:
         if not 0 < weight < math.inf:
@@ -65,7 +64,7 @@ class Reranker:
         return self.base.is_stacked or self.second.is_stacked
 
     def with_options(self, **options: Any) -> Reranker:
-        """Return a parser with the same weights whose base parser searches otherwise."""
+        """Return a reranker with the same weights and other search options of its base parser."""
         return Reranker(self.base.with_options(**options), self.second, weight=self.weight, k=self.k)
 
     def predict(self, sentence: Sentence, *, constraint: Tree | None = None) -> Tree:
@@ -80,7 +79,7 @@ class Reranker:
         return [candidates[0].output for candidates in lists]
 
     def k_best(self, sentence: Sentence, k: int, *, constraint: Tree | None = None) -> list[Candidate[Tree]]:
-        """Return up to `k` distinct trees, best first, with the scores of both parsers together."""
+        """Return up to `k` distinct trees, best first, with the summed scores of both parsers."""
         return self.k_best_batch([sentence], k, constraints=None if constraint is None else [constraint])[0]
 
     def k_best_batch(
@@ -93,7 +92,7 @@ class Reranker:
     ) -> list[list[Candidate[Tree]]]:
         """Return the k-best list of each sentence; the same for any number of threads.
 
-        Trees beyond the base parser's best are not looked at, so a longer list may have a better first tree.
+        Only trees of the base parser's list are reranked, so a longer list may have a better first tree.
         """
         if k < 1:
             raise ConfigError(f"k must be at least 1, found {k}")
@@ -122,7 +121,7 @@ class Reranker:
         return self.base.score(sentence, output) + self.weight * second_score
 
     def check_learning(self, **options: Unpack[LearningOptions]) -> None:
-        """Raise ConfigError: the two parsers learn each by itself."""
+        """Raise ConfigError: the two parsers are trained separately."""
         self._refuse_to_learn()
 
     def learner(
@@ -133,27 +132,25 @@ class Reranker:
         warm_start: bool = False,
         **options: Unpack[LearningOptions],
     ) -> Learner[Tree]:
-        """Raise ConfigError: the two parsers learn each by itself."""
+        """Raise ConfigError: the two parsers are trained separately."""
         self._refuse_to_learn()
 
     def _refuse_to_learn(self) -> NoReturn:
         raise ConfigError("a reranker is not trained as one model; train both parsers, then rerank one by the other")
 
     def adopt(self, other: Self) -> None:
-        """Take over both parsers of another reranked one."""
+        """Take over both parsers of another reranker."""
         self.base, self.second, self.weight, self.k = other.base, other.second, other.weight, other.k
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return (configuration, arrays) of both parsers, each array's name with its parser's before it."""
-        config, tensors = state_of_parts({"base": self.base, "second": self.second})
-        labels = config["base"]["config"].get("labels", [])
-        return {**config, "labels": labels, "weight": self.weight, "k": self.k}, tensors
+        config, tensors = state_of_parts({"second": self.second, "base": self.base})
+        return {**config, "weight": self.weight, "k": self.k}, tensors
 
     @classmethod
     def from_state(cls, config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Reranker:
         """Rebuild both parsers from `state()`."""
-        base, second = (part_from_state(name, config, tensors) for name in ("base", "second"))
-        return cls(base, second, weight=config["weight"], k=config["k"])
+        return cls(**parts_from_state(config, tensors), weight=config["weight"], k=config["k"])
 
 
 def rerank_scores(

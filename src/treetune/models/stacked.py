@@ -1,4 +1,4 @@
-"""Two parsers as one: the tree of the base parser is among what the main parser looks at.
+"""Stacking of two parsers: features of the main parser see the tree of the base parser.
 
 McDonald et al. 2005 (MIRA-Collins, Table 3); Nivre and McDonald 2008; Martins et al. 2008.
 """
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 from treetune.corpus.base_trees import with_base_trees
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import DataError, ModelError
-from treetune.evaluate.scorers import Scorer
+from treetune.evaluation.scorers import Scorer
 from treetune.models.base import Candidate, Learner, OnlineDecoder, Parser
 from treetune.models.learning_options import LearningOptions
-from treetune.models.nested_state import part_from_state, state_of_parts
+from treetune.models.nested_state import parts_from_state, state_of_parts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 class StackedParser:
-    """A parser that parses each sentence with `base` first and lets `main` see the result.
+    """A stacked parser: `base` parses each sentence first, and `main` has features of that tree.
 
     It needs nothing but the sentence. A sentence that comes with a base tree keeps it, so a tree known from elsewhere
-    can take the place of the base parser's. `learning.stacking.train_stacked` trains both.
+    can replace that of the base parser. `learning.stacking.train_stacked` trains both.
     """
 
     kind: ClassVar[str] = "stacked"
@@ -51,26 +51,26 @@ class StackedParser:
         return True
 
     def with_options(self, **options: Any) -> StackedParser:
-        """Return a parser with the same weights whose main parser searches otherwise."""
+        """Return a stacked parser with the same weights and other search options of its main parser."""
         return StackedParser(self.base, self.main.with_options(**options))
 
     def attach(
         self, sentences: Sequence[Sentence], *, threads: int = 1, constraints: Sequence[Tree] | None = None
     ) -> list[Sentence]:
-        """Return the sentences as the main parser sees them; a base tree respects `constraints` where it can."""
-        open_places = [place for place, sentence in enumerate(sentences) if sentence.base_tree is None]
-        if not open_places:
+        """Return the sentences with base trees; a base tree respects `constraints` where it can."""
+        open_indices = [index for index, sentence in enumerate(sentences) if sentence.base_tree is None]
+        if not open_indices:
             return list(sentences)
-        bare = [sentences[place] for place in open_places]
+        bare = [sentences[index] for index in open_indices]
         # Faults of the constraints are for the main parser to find: it knows which trees it can make.
         fixed = None
         if constraints is not None and len(constraints) == len(sentences):
-            fixed = [constraints[place] for place in open_places]
+            fixed = [constraints[index] for index in open_indices]
         stacked = list(sentences)
-        for place, sentence in zip(
-            open_places, with_base_trees(bare, self._base_trees(bare, fixed, threads)), strict=True
+        for index, sentence in zip(
+            open_indices, with_base_trees(bare, self._base_trees(bare, fixed, threads)), strict=True
         ):
-            stacked[place] = sentence
+            stacked[index] = sentence
         return stacked
 
     def _base_trees(self, sentences: Sequence[Sentence], fixed: Sequence[Tree] | None, threads: int) -> list[Tree]:
@@ -140,17 +140,17 @@ class StackedParser:
         warm_start: bool = False,
         **options: Unpack[LearningOptions],
     ) -> Learner[Tree]:
-        """Return what teaches the main parser; the base parser is trained already, and stays as it is.
+        """Return the learner of the main parser; the base parser is trained already, and stays as it is.
 
-        The sentences must carry base trees from parsers that have not seen them (`learning.jackknife`): the base parser
-        parser itself has seen them, and is better on them than it will ever be again.
+        The sentences must have base trees of parsers that were not trained on them (`learning.jackknife`): the base
+        parser was trained on them, and is better on them than on other text.
         """
         if not self.base.is_trained:
             raise ModelError("the base parser of this model is not trained yet; train it on the whole treebank first")
         for number, example in enumerate(treebank, start=1):
             if example.sentence.base_tree is None:
                 raise DataError(
-                    f"sentence {number} of the treebank has no base tree; attach jackknifed trees to all sentences first"
+                    f"sentence {number} of the treebank has no base tree; attach jackknifed trees to all of them first"
                 )
         return _MainLearner(self, self.main.learner(treebank, seed=seed, warm_start=warm_start, **options))
 
@@ -160,16 +160,12 @@ class StackedParser:
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return (configuration, arrays) of both parsers, each array's name with its parser's before it."""
-        config, tensors = state_of_parts({"base": self.base, "main": self.main})
-        # What all models tell of themselves, where it is looked for.
-        config["labels"] = config["main"]["config"].get("labels", [])
-        return config, tensors
+        return state_of_parts({"base": self.base, "main": self.main})
 
     @classmethod
     def from_state(cls, config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> StackedParser:
         """Rebuild both parsers from `state()`."""
-        base, main = (part_from_state(name, config, tensors) for name in ("base", "main"))
-        return cls(base, main)
+        return cls(**parts_from_state(config, tensors))
 
 
 class _MainLearner:
@@ -189,7 +185,7 @@ class _MainLearner:
         return self._learner.learn(order)
 
     def online_decoder(self, sentences: Sequence[Sentence]) -> OnlineDecoder[Tree]:
-        # The base parser has not seen the trees of these: nobody has. So its own trees are honest.
+        # The base parser was not trained on these sentences, so its trees are as good as on other text.
         return self._learner.online_decoder(self._model.attach(sentences))
 
     def step(self) -> None:

@@ -1,4 +1,4 @@
-"""What every parser asks of the trees it learns from."""
+"""Checks of training trees, and pseudo-projective training trees (lifted arcs)."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def check_gold(treebank: Sequence[Example]) -> None:
 
 
 def _check_trees(treebank: Sequence[Example]) -> None:
-    for place, example in enumerate(treebank, start=1):
-        where = f"sentence {place} of the treebank"
+    for number, example in enumerate(treebank, start=1):
+        where = f"sentence {number} of the treebank"
         words, nodes = len(example.sentence), len(example.gold)
         if words != nodes:
             raise DataError(f"{where} has {words} words, but its tree has {nodes}")
@@ -41,10 +41,10 @@ def lift(treebank: Sequence[Example], *, min_lifted: int) -> list[Tree]:
 
 
 def lift_known(treebank: Sequence[Example], labels: LabelTable, *, crossing: bool = False) -> list[Tree]:
-    """Return the trees that a trained parser can go on from: projective, unless arcs may cross, and with its labels.
+    """Return the training trees of a warm start: projective, unless arcs may cross, and with labels of the model.
 
-    Raises DataError for incomplete trees, and for a label that the parser does not know at such a place: it has no
-    weights for it and cannot get any. There may be no trees at all.
+    Raises DataError for incomplete trees, and for a label that the parser does not know there: it has no weights
+    for it and cannot get any. There may be no trees at all.
     """
     _check_trees(treebank)
     known = set(labels.names)
@@ -53,14 +53,14 @@ def lift_known(treebank: Sequence[Example], labels: LabelTable, *, crossing: boo
         Tree(tree.heads, tuple(label if label in known else plain_label(label) for label in tree.labels))
         for tree in trees
     ]
-    for place, tree in enumerate(fitting, start=1):
+    for number, tree in enumerate(fitting, start=1):
         for head, _, label in tree.arcs():
             allowed = labels.at_root if head == 0 else labels.at_word
             if label not in known or not allowed[labels.names.index(label)]:
                 where = "the root" if head == 0 else "a word"
                 names = [name for name, may in zip(labels.names, allowed, strict=True) if may]
                 raise DataError(
-                    f"sentence {place} of the treebank has the label {label!r} under {where}, which the model has "
+                    f"sentence {number} of the treebank has the label {label!r} under {where}, which the model has "
                     f"never seen there; it knows {', '.join(names)}; train a new model to learn others"
                 )
     return fitting

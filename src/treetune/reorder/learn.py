@@ -1,9 +1,8 @@
-"""Trees and word orders go in, a rule set whose weights agree with them comes out.
+"""Learn precedence rules from trees and word orders.
 
-For each tag of heads, children and head are put into groups of one weight, each NORMAL or REVERSE, so that as many
-pairs of siblings as possible come out in the order that the other language has. How often one comes before the other
-is counted; rare pairs lean on those of the bare labels, and these on all heads together. The groups are found by
-moving one name at a time to where it agrees best, until nothing improves.
+For each tag of heads, children and head are partitioned into groups of one weight, each NORMAL or REVERSE, so that as
+many sibling pairs as possible come out in target order. Pair counts are smoothed by those of the labels without tags,
+and these by the counts over all heads. The partition is found by hill climbing (`ordered_groups`).
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ from dataclasses import dataclass
 from treetune.corpus.orders import Ordered
 from treetune.corpus.sentence import Sentence
 from treetune.errors import ConfigError, DataError
-from treetune.reorder.grouping import Grouping, group
-from treetune.reorder.pairs import ANY, Family, Item, PairTable, collect, families
+from treetune.reorder.ordered_groups import Grouping, group
 from treetune.reorder.precedence import SELF, TAG_COLUMNS, Precedence, Rule, RuleSet, TagColumn
+from treetune.reorder.sibling_pairs import ANY, Family, Item, PairTable, collect, families
 
-# What stays in its place whatever the data say: where punctuation goes is hardly ever aligned.
+# Never moved, whatever the data say: punctuation is hardly ever aligned.
 PUNCTUATION = ("punct", "p")
 _WALLS = ("cc", "conj", "parataxis")
 
@@ -30,9 +29,9 @@ class LearnOptions:
 
     Attributes:
         tags: The column of tags that the rules look at.
-        smoothing: How many pairs the next coarser count stands for.
-        min_count: Tags of heads, and names of children such as ``advmod/PART``, seen less often have none of their own.
-        prior: Rules, hand-written perhaps, that hold where the data say little; they count as `prior_weight` of a pair.
+        smoothing: The weight of the next coarser count, in pairs.
+        min_count: Count cut-off for tags of heads and for labels of children with tags, such as ``advmod/PART``.
+        prior: A rule set that adds `prior_weight` to each pair in the order it gives.
         prior_weight: The weight of the prior.
     """
 
@@ -64,7 +63,7 @@ def learn_rules(items: Sequence[Ordered], *, name: str = "learned", options: Lea
     options = options or LearnOptions()
     found: list[Family] = []
     for number, item in enumerate(items, start=1):
-        if not item.gold.is_complete:
+        if not item.tree.is_complete:
             raise DataError(f"sentence {number}: expected a complete tree to learn from; parse the sentences first")
         found += families(item, _tags(item.sentence, options.tags))
     if not any(family.preferences for family in found):
@@ -79,7 +78,7 @@ def learn_rules(items: Sequence[Ordered], *, name: str = "learned", options: Lea
     rules = [_learn_rule(tag, by_tag[tag], table, options) for tag in frequent]
     title = f"learned from {len(items)} sentences"
     if options.prior is not None:
-        # Of heads that are too rare to learn from, the prior knows more.
+        # Heads below the count cut-off keep the rules of the prior.
         return RuleSet(name, tuple(rules), options.tags, f"{title}, and {options.prior.name}").over(options.prior)
     rules.append(_learn_rule(ANY, found, table, options))
     return RuleSet(name, tuple(rules), options.tags, title)
@@ -104,7 +103,7 @@ def _learn_rule(tag: str, found: Sequence[Family], everywhere: PairTable, option
 
 
 def _names(found: Sequence[Family], min_count: int) -> dict[Item, str]:
-    """Return what each child is called: with its tag, with its subtype or bare, as often as it was seen."""
+    """Return the label of each child, by frequency: with its tag, with its subtype or without either."""
     seen = Counter(item for family in found for item in family.items if item[0] != SELF)
     labels: Counter[str] = Counter()
     for (label, _), count in seen.items():
@@ -135,14 +134,14 @@ def _grouped(
     units = sorted({name for pair in table.masses for name in pair} | {SELF})
 
     def masses(a: str, b: str) -> list[float]:
-        outer = _leaning(coarse, everywhere, a, b, options.smoothing)
+        outer = _backed_off(coarse, everywhere, a, b, options.smoothing)
         own = table.of(a, b)
         return _smoothed(own, outer, options.smoothing)
 
     return group(units, masses, fixed)
 
 
-def _leaning(coarse: PairTable, everywhere: PairTable, a: str, b: str, smoothing: float) -> list[float]:
+def _backed_off(coarse: PairTable, everywhere: PairTable, a: str, b: str, smoothing: float) -> list[float]:
     one, other = _bare(a), _bare(b)
     return _smoothed(coarse.of(one, other), everywhere.of(one, other), smoothing)
 
@@ -157,7 +156,7 @@ def _bare(name: str) -> str:
 
 
 def _precedence(found: Grouping) -> list[Precedence]:
-    """Return the tuples; the group of the head has weight 0, that of children without a tuple."""
+    """Return the tuples; the group of the head has weight 0, as have children without a tuple."""
     own = next(number for number, (names, _) in enumerate(found.groups) if SELF in names)
     result = []
     for number, (names, reverse) in enumerate(found.groups):

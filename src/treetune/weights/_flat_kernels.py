@@ -3,7 +3,7 @@
 A feature is 64 bits, of which the upper 40 (the lowest of them always set) are its key; two features share a
 weight with probability 2^-39 a pair. The upper 32 bits decide where the search for it starts, and entries lie
 in the order of their keys but for displacements. Frozen tables keep the lower 32 bits of the key only: the
-place says the rest.
+position says the rest.
 
 Most features that are asked for have no weight. A filter of a few bits a slot, small enough to stay in the processor's
 cache, says so of nearly all of them without a branch.
@@ -52,7 +52,7 @@ class FlatAverages(NamedTuple):
 
 @inner
 def find_entry(keys, mask, feature):  # type: ignore[no-untyped-def]
-    """Return the place of a feature, or NOWHERE."""
+    """Return the index of a feature, or NOWHERE."""
     key = ((feature >> KEY_SHIFT) | np.uint64(1)) & mask
     last = np.uint64(keys.shape[0] - 1)
     slot = home_slot(keys, feature)
@@ -93,8 +93,8 @@ def prefetch_bits(bits, features, count):  # type: ignore[no-untyped-def]
 
 
 @inner
-def sum_weights(store, features, places, count):  # type: ignore[no-untyped-def]
-    """Return the sum of the weights of the first `count` features; `features` and `places` are work.
+def sum_weights(store, features, indices, count):  # type: ignore[no-untyped-def]
+    """Return the sum of the weights of the first `count` features; `features` and `indices` are scratch arrays.
 
     First the bits of all features are asked for, then the keys of those that pass the filter, then their values:
     memory answers meanwhile. Sums of integers are exact in float64.
@@ -110,22 +110,22 @@ def sum_weights(store, features, places, count):  # type: ignore[no-untyped-def]
         prefetch(store.keys, home_slot(store.keys, features[i]))
     found = np.uint64(0)
     for i in range(passing):
-        place = find_entry(store.keys, mask, features[i])
-        if place != NOWHERE:
-            places[found] = place
+        index = find_entry(store.keys, mask, features[i])
+        if index != NOWHERE:
+            indices[found] = index
             found += np.uint64(1)
-            prefetch(store.values, np.uint64(place))
+            prefetch(store.values, np.uint64(index))
     total = 0.0
     for i in range(found):
-        total += store.values[np.uint64(places[i])]
+        total += store.values[np.uint64(indices[i])]
     return total
 
 
 @inner
-def sum_for_targets(store, features, targets, places, count, sums):  # type: ignore[no-untyped-def]
+def sum_for_targets(store, features, targets, indices, count, sums):  # type: ignore[no-untyped-def]
     """Write the summed weights of features that follow each other with one target to `sums[target]`.
 
-    Targets whose features have no weight are left as they are; `features`, `targets` and `places` are work.
+    Targets whose features have no weight are left as they are; `features`, `targets` and `indices` are scratch arrays.
     """
     mask = store.mask[0]
     prefetch_bits(store.filter, features, count)
@@ -139,18 +139,18 @@ def sum_for_targets(store, features, targets, places, count, sums):  # type: ign
         prefetch(store.keys, home_slot(store.keys, features[i]))
     found = np.uint64(0)
     for i in range(passing):
-        place = find_entry(store.keys, mask, features[i])
-        if place != NOWHERE:
-            places[found] = place
+        index = find_entry(store.keys, mask, features[i])
+        if index != NOWHERE:
+            indices[found] = index
             targets[found] = targets[i]
             found += np.uint64(1)
-            prefetch(store.values, np.uint64(place))
+            prefetch(store.values, np.uint64(index))
     next_one = np.uint64(0)
     while next_one < found:
         target = targets[next_one]
         total = 0.0
         while next_one < found and targets[next_one] == target:
-            total += store.values[np.uint64(places[next_one])]
+            total += store.values[np.uint64(indices[next_one])]
             next_one += np.uint64(1)
         sums[np.uint64(target)] = total
 
@@ -164,8 +164,8 @@ def flat_is_short(store, averages, changes):  # type: ignore[no-untyped-def]
 @inner
 def add_weight(store, averages, feature, delta):  # type: ignore[no-untyped-def]
     """Add to the weight of a feature, which gets an entry at its second update; there must be room."""
-    place = find_entry(store.keys, store.mask[0], feature)
-    if place == NOWHERE:
+    index = find_entry(store.keys, store.mask[0], feature)
+    if index == NOWHERE:
         seen_once = averages.seen_once
         bit = (feature >> np.uint64(20)) & np.uint64(seen_once.shape[0] * 64 - 1)
         word, flag = bit >> np.uint64(6), np.uint64(1) << (bit & np.uint64(63))
@@ -179,8 +179,8 @@ def add_weight(store, averages, feature, delta):  # type: ignore[no-untyped-def]
         store.keys[slot] = (feature >> KEY_SHIFT) | np.uint64(1)
         mark(store.filter, feature)
         averages.counters[ENTRIES] += 1
-        place = np.int64(slot)
-    slot = np.uint64(place)
+        index = np.int64(slot)
+    slot = np.uint64(index)
     store.values[slot] += np.float32(delta)
     averages.values[slot] += np.float32(averages.counters[STEPS] * np.float64(delta))
 

@@ -1,7 +1,9 @@
-"""Kernels of the parameter store: find a row, add it to scores, change it, copy it to a larger table.
+"""Row kernels of the parameter store, shared by all models: find rows, add to them, copy them to a larger table.
 
-Beside them the arithmetic of large-margin learning (MIRA): from sparse differences of features between gold
-and k candidates to the smallest change of the weights that scores gold above each by its loss.
+Beside them the online updates of all learners: the pending `Update`, and k-best MIRA, from sparse feature differences
+between gold and k candidates to the smallest change of the weights that scores gold above each by its loss.
+
+numba's cache does not notice changes in another file: after a change here remove the cached kernels of `models/`.
 
 A table entry packs the upper 36 bits of a feature's hash above a 28-bit reference to its row; two features
 share a row with probability 2^-36 a pair. A reference with `DENSE_BIT` names a dense row; any other is the
@@ -18,7 +20,7 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from treetune.features._kernels import entry, inner
+from treetune.features._kernels import entry, inner, lean_entry
 
 REF_BITS = np.uint64(28)
 REF_MASK = np.uint64((1 << 28) - 1)
@@ -106,6 +108,28 @@ def find_row(table, feature):  # type: ignore[no-untyped-def]
         if (entry ^ feature) >> REF_BITS == np.uint64(0):
             return np.int64(entry & REF_MASK)
         slot = (slot + np.uint64(1)) & mask
+
+
+@inner
+def prefetch_slots(features, table, first, last):  # type: ignore[no-untyped-def]
+    """Bring the table positions of features [first, last) into the cache."""
+    for i in range(first, last):
+        prefetch(table, home_slot(table, features[i]))
+
+
+@inner
+def find_rows(features, rows, store, first, last):  # type: ignore[no-untyped-def]
+    """Look up the rows of features [first, last), and bring them into the cache."""
+    for i in range(first, last):
+        row = find_row(store.table, features[i])
+        rows[i] = row
+        if row == MISSING:
+            continue
+        if row & DENSE_BIT:
+            prefetch_dense(store.dense, np.uint64(row ^ DENSE_BIT))
+        else:
+            prefetch(store.outputs, np.uint64(row))
+            prefetch(store.weights, np.uint64(row))
 
 
 @entry
@@ -258,6 +282,39 @@ def add_features(store, averages, features, outputs, deltas, count, start):  # t
     return count
 
 
+# Update rules.
+PERCEPTRON, MIRA, FACTORED_MIRA = 0, 1, 2
+# Positions in `Update.counters`.
+COUNT, DONE = 0, 1
+
+
+class Update(NamedTuple):
+    """The changes of one online update, pending until there is room for them: (feature, output, delta)."""
+
+    features: NDArray[np.uint64]
+    outputs: NDArray[np.uint16]
+    deltas: NDArray[np.float32]
+    counters: NDArray[np.int64]
+
+
+@lean_entry
+def finish_update(store, averages, update):  # type: ignore[no-untyped-def]
+    """Add the pending changes; return whether there was room for all of them."""
+    update.counters[DONE] = add_features(
+        store, averages, update.features, update.outputs, update.deltas, update.counters[COUNT],
+        update.counters[DONE],
+    )  # fmt: skip
+    return update.counters[DONE] == update.counters[COUNT]
+
+
+@inner
+def apply_update(store, averages, update, count):  # type: ignore[no-untyped-def]
+    """Add the first `count` changes; return whether there was room for all of them."""
+    update.counters[COUNT] = count
+    update.counters[DONE] = 0
+    return finish_update(store, averages, update)
+
+
 @entry
 def rehash(old_table, new_table):  # type: ignore[no-untyped-def]
     """Copy all entries of a table into a larger empty one."""
@@ -384,6 +441,9 @@ class Margins(NamedTuple):
     steps: NDArray[np.float64]
 
 
+# Sums of float32 weights are off by up to about this; a margin that is short by less counts as reached.
+ROUNDING = 1e-5
+
 # Hildreth's algorithm ends when no step has moved by more than this part of the largest, or after so many sweeps.
 STEP_TOLERANCE = 1e-7
 MOST_SWEEPS = 200
@@ -395,8 +455,8 @@ SPREAD = np.uint64(0x9E3779B97F4A7C15)
 @inner
 def clear_margins(margins):  # type: ignore[no-untyped-def]
     """Forget all differences; touches only the slots in use."""
-    for place in range(np.uint64(margins.counters[0])):
-        slot = np.uint64(margins.used[place])
+    for index in range(np.uint64(margins.counters[0])):
+        slot = np.uint64(margins.used[index])
         margins.keys[slot] = np.uint64(0)
         for candidate in range(np.uint64(margins.counts.shape[1])):
             margins.counts[slot, candidate] = np.float32(0)
@@ -452,8 +512,8 @@ def fill_gram(margins, candidates):  # type: ignore[no-untyped-def]
     for i in range(many):
         for j in range(many):
             gram[i, j] = 0.0
-    for place in range(np.uint64(margins.counters[0])):
-        slot = np.uint64(margins.used[place])
+    for index in range(np.uint64(margins.counters[0])):
+        slot = np.uint64(margins.used[index])
         for i in range(many):
             count = np.float64(counts[slot, i])
             if count != 0.0:
@@ -466,12 +526,11 @@ def fill_gram(margins, candidates):  # type: ignore[no-untyped-def]
 
 @inner
 def solve_margins(gram, wanted, candidates, clip, steps):  # type: ignore[no-untyped-def]
-    """Fill `steps`: how far to go along each difference so that every margin is reached (Hildreth 1957).
+    """Fill `steps`: the step along each difference so that every margin is reached (Hildreth's algorithm, 1957).
 
-    They maximise the dual of "the smallest change whose product with difference i is at least wanted[i]",
-    each between 0 and `clip` (the price of missing a margin by 1), by moving one after the other to where it
-    is best for it alone. One candidate gets the passive-aggressive step. A candidate with the features of
-    gold has no step.
+    They maximise the dual of "the smallest change whose product with difference i is at least wanted[i]", each between
+    0 and `clip` (MIRA's C), by coordinate ascent. One candidate gets the passive-aggressive step. A candidate with
+    the features of gold has no step.
     """
     many = np.uint64(candidates)
     for i in range(many):
@@ -498,8 +557,8 @@ def combine_margins(margins, candidates, features, outputs, deltas):  # type: ig
     """Write the change of weights that the steps ask for, pair by pair; return how many pairs change."""
     many = np.uint64(candidates)
     written = np.uint64(0)
-    for place in range(np.uint64(margins.counters[0])):
-        slot = np.uint64(margins.used[place])
+    for index in range(np.uint64(margins.counters[0])):
+        slot = np.uint64(margins.used[index])
         total = 0.0
         for i in range(many):
             total += margins.steps[i] * np.float64(margins.counts[slot, i])
@@ -510,3 +569,17 @@ def combine_margins(margins, candidates, features, outputs, deltas):  # type: ig
             deltas[written] = delta
             written += np.uint64(1)
     return np.int64(written)
+
+
+@inner
+def solve_update(margins, candidates, rule, clip, update):  # type: ignore[no-untyped-def]
+    """Write the perceptron or k-best MIRA update into `update`; return the number of its changes.
+
+    The perceptron has one candidate and a step of 1.
+    """
+    if rule == PERCEPTRON:
+        margins.steps[0] = 1.0
+    else:
+        fill_gram(margins, candidates)
+        solve_margins(margins.gram, margins.wanted, candidates, clip, margins.steps)
+    return combine_margins(margins, candidates, update.features, update.outputs, update.deltas)

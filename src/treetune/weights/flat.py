@@ -43,7 +43,7 @@ class FlatLiveWeights:
 
     @classmethod
     def thaw(cls, frozen: FlatFrozenWeights) -> FlatLiveWeights:
-        """Return weights that go on from frozen ones, which count as the first of the steps to be averaged."""
+        """Return live weights that start from frozen ones, which count as the first step of the average."""
         live = cls()
         live.grow(len(frozen))
         keys, weights = frozen.entries()
@@ -84,7 +84,7 @@ class FlatLiveWeights:
         values = np.zeros(size, np.float32)
         kernels.place_entries(old.keys, old.values, keys, values, ALL_BITS[0])
         self.store = FlatStore(keys, values, ALL_BITS, filter_of(old.keys, size))
-        # The same keys in the same order fall on the same places.
+        # The same keys in the same order fall on the same slots.
         averages = np.zeros(size, np.float32)
         kernels.place_entries(old.keys, sums, np.zeros(size, np.uint64), averages, ALL_BITS[0])
         self.averages = self.averages._replace(values=averages)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from treetune.errors import ModelError
 from treetune.weights import _kernels as kernels
-from treetune.weights._kernels import Averages, Margins, Store
+from treetune.weights._kernels import Averages, Margins, Store, Update
 
 LARGEST_INT16 = 32767
 LARGEST_INT8 = 127
@@ -51,7 +51,7 @@ class LiveWeights:
 
     @classmethod
     def thaw(cls, frozen: FrozenWeights) -> LiveWeights:
-        """Return weights that go on from frozen ones, which count as the first of the steps to be averaged."""
+        """Return live weights that start from frozen ones, which count as the first step of the average."""
         live = cls(frozen.outputs)
         # A feature's first change is usually only noted; here every feature is known to be worth a row.
         live.averages.seen_once.fill(ALL_BITS)
@@ -114,10 +114,10 @@ class LiveWeights:
         """Count `count` examples as seen."""
         self.averages.counters[kernels.STEPS] += count
 
-    def shrink(self, factor: float) -> None:
-        """Multiply all weights by a factor: one update, of the step at which weights stand."""
+    def decay(self, factor: float) -> None:
+        """Multiply all weights by a factor (weight decay): one update, at the current step of the average."""
         step = float(self.averages.counters[kernels.STEPS])
-        pool, dense = (int(self.averages.counters[place]) for place in (kernels.POOL_TOP, kernels.DENSE_TOP))
+        pool, dense = (int(self.averages.counters[index]) for index in (kernels.POOL_TOP, kernels.DENSE_TOP))
         for weights, sums in (
             (self.store.weights[:pool], self.averages.weights[:pool]),
             (self.store.dense[:dense], self.averages.dense[:dense]),
@@ -164,11 +164,11 @@ class FrozenWeights:
         cell_outputs: NDArray[np.uint16],
         cell_weights: NDArray[np.int16],
         *,
-        is_compact: bool = False,
+        is_quantized: bool = False,
     ) -> None:
         self.outputs = outputs
         self.scale = scale
-        self.is_compact = is_compact
+        self.is_quantized = is_quantized
         self._lists = (keys, counts, cell_outputs, cell_weights)
 
     @cached_property
@@ -189,7 +189,7 @@ class FrozenWeights:
 
     def share(self) -> FrozenWeights:
         """Return the same weights with nothing built yet: what is built for them goes when they go."""
-        return FrozenWeights(self.outputs, self.scale, *self._lists, is_compact=self.is_compact)
+        return FrozenWeights(self.outputs, self.scale, *self._lists, is_quantized=self.is_quantized)
 
     @property
     def rows(self) -> int:
@@ -202,8 +202,8 @@ class FrozenWeights:
         features = np.repeat(keys << np.uint64(kernels.REF_BITS), counts.astype(np.int64))
         return features, cell_outputs, (cell_weights / self.scale).astype(np.float32)
 
-    def compact(self, *, prune: float) -> FrozenWeights:
-        """Return the same weights in 8 bits, without those below the part `prune` of the largest.
+    def quantize(self, *, prune: float) -> FrozenWeights:
+        """Return the weights quantised to 8 bits, those below the share `prune` of the largest pruned.
 
         The largest is 127; of what is between two numbers the nearer one is taken, but no weight becomes 0.
         """
@@ -222,45 +222,45 @@ class FrozenWeights:
             left[left > 0].astype(np.uint16),
             cell_outputs[kept],
             weights,
-            is_compact=True,
+            is_quantized=True,
         )
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Return the arrays to keep in a model file; sorted, so that equal weights give equal bytes.
 
-        Of compact weights the keys are kept as differences, a byte an array, and numbers in one byte if they fit.
+        Of quantised weights the keys are kept as differences, a byte an array, and numbers in one byte if they fit.
         """
         keys, counts, cell_outputs, cell_weights = self._lists
         order = np.argsort(keys, kind="stable")
         cells = np.lexsort((cell_outputs, np.repeat(keys, counts.astype(np.int64))))
         rest = {"counts": counts[order], "outputs": cell_outputs[cells], "weights": cell_weights[cells]}
-        if not self.is_compact:
+        if not self.is_quantized:
             return {"keys": keys[order], **rest}
         gaps = np.diff(keys[order], prepend=np.uint64(0))
         return {
-            **{f"gaps.{place}": (gaps >> np.uint64(8 * place)).astype(np.uint8) for place in range(_KEY_BYTES)},
+            **{f"gaps.{byte}": (gaps >> np.uint64(8 * byte)).astype(np.uint8) for byte in range(_KEY_BYTES)},
             **{name: _narrowed(values) for name, values in rest.items()},
         }
 
     @classmethod
     def from_tensors(cls, outputs: int, scale: float, tensors: dict[str, NDArray[Any]]) -> FrozenWeights:
         """Rebuild weights from `tensors()`."""
-        is_compact = "keys" not in tensors
+        is_quantized = "keys" not in tensors
         return cls(
             outputs,
             scale,
-            _keys(tensors) if is_compact else tensors["keys"].astype(np.uint64, copy=False),
+            _keys(tensors) if is_quantized else tensors["keys"].astype(np.uint64, copy=False),
             tensors["counts"].astype(np.uint16, copy=False),
             tensors["outputs"].astype(np.uint16, copy=False),
             tensors["weights"].astype(np.int16, copy=False),
-            is_compact=is_compact,
+            is_quantized=is_quantized,
         )
 
 
 def _keys(tensors: dict[str, NDArray[Any]]) -> NDArray[np.uint64]:
     gaps = np.zeros(len(tensors["gaps.0"]), np.uint64)
-    for place in range(_KEY_BYTES):
-        gaps |= tensors[f"gaps.{place}"].astype(np.uint64) << np.uint64(8 * place)
+    for byte in range(_KEY_BYTES):
+        gaps |= tensors[f"gaps.{byte}"].astype(np.uint64) << np.uint64(8 * byte)
     return np.cumsum(gaps, dtype=np.uint64)
 
 
@@ -270,6 +270,16 @@ def _narrowed(values: NDArray[Any]) -> NDArray[Any]:
     limits = np.iinfo(narrow)
     fits = limits.min <= values.min(initial=0) and values.max(initial=0) <= limits.max
     return values.astype(narrow) if fits else values
+
+
+def make_update(changes: int) -> Update:
+    """Return room for the pending changes of one update."""
+    return Update(
+        features=np.empty(changes, np.uint64),
+        outputs=np.empty(changes, np.uint16),
+        deltas=np.empty(changes, np.float32),
+        counters=np.zeros(2, np.int64),
+    )
 
 
 def _margin_slots(pairs: int) -> int:

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import numpy as np
 from graph_scoring_twin import ARC_OUTPUT, ArcTwin, Pair, nearest_sibling
+from graph_searches import k_best_projective, k_best_spanning
 from graph_twins import Scores
 from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Example
 from treetune.models.graph import _kernels as search
-from treetune.models.graph.eisner import k_best_projective
+from treetune.models.graph.charts import make_spanning
 from treetune.models.graph.grammar import GraphConfig
 from treetune.models.graph.learner import GraphLearner
-from treetune.models.graph.spanning import k_best_spanning, make_spanning_space
 
 sys.path.append(str(Path(__file__).parents[2] / "weights"))
 from flat_weights_twin import TwinFlatWeights
@@ -62,7 +62,7 @@ class Lesson:
         ids = self.table.ids()
         self.gold: Heads = example.gold.heads
         self.gold_labels = [-1, *(ids[label] for label in example.gold.labels[1:])]
-        self.cost = float(twin.learner.cost_augmented)
+        self.cost = float(twin.learner.config.cost_augmented)
         self.best_labels: dict[tuple[int, int], int] = {}
         self.gaps = [0.0] * (self.n + 1)
         self.scores = self._arc_scores()
@@ -147,7 +147,7 @@ class Lesson:
 
     def _rearranged(self, trees: Sequence[NDArray[np.int32]]) -> list[tuple[Heads, float]]:
         """Projective trees, each improved by letting arcs cross; of equal ones the first is kept."""
-        space = make_spanning_space(self.n).contraction
+        space = make_spanning(self.n).contraction
         found: dict[Heads, float] = {}
         for tree in trees:
             heads, out = tree.reshape(1, -1).copy(), np.empty(1)
@@ -268,9 +268,9 @@ def check_equal(learner: GraphLearner, twin: TwinLearner) -> None:
     ):
         largest = max(abs(float(value)) for value in expected.values())
         np.testing.assert_allclose(found, [expected[key] for key in keys], rtol=1e-4, atol=1e-5 * largest)
-    assert learner.labels.rows == len(twin.rows.rows)
+    assert learner.rows.rows == len(twin.rows.rows)
     for average in (True, False):
-        frozen = learner.labels.freeze(average=average)
+        frozen = learner.rows.freeze(average=average)
         scale, cells = twin.rows.freeze(average=average)
         assert abs(frozen.scale / scale - 1) < 1e-4
         weights = cells_of(frozen.tensors())

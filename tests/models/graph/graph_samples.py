@@ -232,7 +232,7 @@ def random_twin(
             rows.setdefault(feature >> 28, _random_row(len(labels), draw))
     kept = {key: weight for key, weight in sorted(arcs.items()) if weight}
     flat = FlatFrozenWeights(ARC_SCALE, np.array(list(kept), np.uint64), np.array(list(kept.values()), np.int16))
-    parser.fit(grammar, GraphWeights(flat, _frozen_rows(rows, len(labels))))
+    parser.set_trained(grammar, GraphWeights(flat, _frozen_rows(rows, len(labels))))
     return Twin(parser, kept, {(key, label): w for key, row in rows.items() for label, w in row.items()})
 
 

@@ -95,7 +95,7 @@ class ArcTwin:
     def of_arc(self, kind: str, value: str, head: int, dependent: int) -> int:
         if value == "dist":
             return distance_of(head, dependent)
-        if value == "stacked":
+        if value == "base":
             if self.base_tree is None:
                 return 0
             return (

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from graph_searches import best_projective, k_best_projective
 from graph_twins import (
     KINDS,
     all_trees,
@@ -15,7 +16,7 @@ from graph_twins import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treetune.models.graph.eisner import best_projective, k_best_projective, make_projective_space
+from treetune.models.graph.charts import make_projective
 
 ORDERS = ("first order", "siblings")
 
@@ -139,7 +140,7 @@ def test_no_tree_is_no_candidate() -> None:
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_working_memory_leaves_no_trace(order: str) -> None:
-    space = make_projective_space(25, k=12)
+    space = make_projective(25, k=12)
     for n, k in ((25, 12), (3, 2), (17, 12), (1, 1), (9, 5), (25, 1)):
         for kind in KINDS:
             scores, siblings = draw_scores(n, 7, kind)

@@ -110,7 +110,7 @@ def test_cost_augmented_search_finds_the_margins_that_are_missed(labels: str) ->
         for _ in range(150):
             learner.learn(np.arange(len(treebank)))
         learner.arcs.restart_average()
-        learner.labels.restart_average()
+        learner.rows.restart_average()
         learner.install(parser, learner.snapshot())
         leads[cost_augmented] = smallest_lead(parser, treebank)
     assert leads[True] > -0.02

@@ -153,7 +153,7 @@ class Moving:
         counts.subtract(self.pairs(place, worse))
         return {pair: count for pair, count in sorted(counts.items()) if count}
 
-    def move(self, place: int, better: Candidate[Tree], worse: Candidate[Tree], margin: float | None) -> bool:
+    def update(self, place: int, better: Candidate[Tree], worse: Candidate[Tree], margin: float | None) -> bool:
         """Move both, and require the same of both."""
         self.learner.step()
         self.arcs.steps += 1
@@ -171,7 +171,7 @@ class Moving:
             changes = [(*pair, float(step * np.float32(count))) for pair, count in counts.items()]
             self.arcs.add((feature, delta) for feature, output, delta in changes if output == ARC_OUTPUT)
             self.rows.add([change for change in changes if change[1] != ARC_OUTPUT])
-        assert self.online_decoder.move(place, better, worse, margin=margin) == (size > 0)
+        assert self.online_decoder.update(place, better, worse, margin=margin) == (size > 0)
         self.check()
         return size > 0
 
@@ -181,10 +181,10 @@ class Moving:
         keys = store.keys[used].tolist()
         assert dict(zip(keys, store.values[used], strict=True)) == self.arcs.weights
         assert dict(zip(keys, averages.values[used], strict=True)) == self.arcs.sums
-        assert self.learner.labels.rows == len(self.rows.rows)
+        assert self.learner.rows.rows == len(self.rows.rows)
         for average in (True, False):
             scale, cells = self.rows.freeze(average=average)
-            frozen = self.learner.labels.freeze(average=average)
+            frozen = self.learner.rows.freeze(average=average)
             assert frozen.scale == scale
             features, outputs, weights = frozen.cells()
             found = zip((features >> np.uint64(28)).tolist(), outputs.tolist(), weights.tolist(), strict=True)
@@ -213,7 +213,7 @@ def test_moves_are_those_of_dictionaries(
         place = draw.randrange(10)
         found = moving.online_decoder.k_best(place, 6)
         better, worse = draw.choice(found), draw.choice(found)
-        moved += moving.move(place, better, worse, draw.choice([None, 0.25, 1.0, 1 / 3]))
+        moved += moving.update(place, better, worse, draw.choice([None, 0.25, 1.0, 1 / 3]))
     assert 3 < moved < 25
 
 
@@ -228,19 +228,19 @@ def test_scores_are_those_of_the_weights_as_they_are(order: int, decoder: str, w
         # Small integers: sums are exact.
         assert scores == [moving.score(place, candidate) for candidate in found]
         assert scores == sorted(scores, reverse=True)
-        moving.move(place, draw.choice(found), found[0], None)
+        moving.update(place, draw.choice(found), found[0], None)
 
 
 def test_labels_of_a_second_stage_stay_as_they_are() -> None:
     moving = Moving(1, "projective", "second-stage", "mira", 1.0)
     moving.learner.learn(np.arange(10))
     moving.learner.learn(np.arange(10))
-    before = [array.copy() for array in (moving.learner.labels.store.weights, moving.learner.labels.store.dense)]
+    before = [array.copy() for array in (moving.learner.rows.store.weights, moving.learner.rows.store.dense)]
     assert before[0].any()
     for place in range(10):
         found = moving.online_decoder.k_best(place, 4)
-        moving.online_decoder.move(place, found[-1], found[0], margin=1.0)
-    after = (moving.learner.labels.store.weights, moving.learner.labels.store.dense)
+        moving.online_decoder.update(place, found[-1], found[0], margin=1.0)
+    after = (moving.learner.rows.store.weights, moving.learner.rows.store.dense)
     assert all(np.array_equal(one, other) for one, other in zip(before, after, strict=True))
 
 
@@ -252,7 +252,7 @@ def test_trees_that_differ_in_such_labels_alone_teach_nothing() -> None:
     numbers = list(found.derivation)
     numbers[len(found.output) + 2] = moving.learner.grammar.labels.ids()[other]
     labels = (*found.output.labels[:1], other, *found.output.labels[2:])
-    assert not moving.move(
+    assert not moving.update(
         place, replace(found, output=Tree(found.output.heads, labels), derivation=tuple(numbers)), found, 1.0
     )
 
@@ -267,7 +267,7 @@ def test_the_margin_is_reached_unless_clipped(way: str) -> None:
             # Features get a weight at their second update: the first is only noted.
             for _ in range(2):
                 better, worse = (replace(one, score=moving.score(place, one)) for one in (better, worse))
-                moving.move(place, better, worse, 0.75)
+                moving.update(place, better, worse, 0.75)
             lead = moving.score(place, better) - moving.score(place, worse)
             if len(found) < 2:
                 continue
@@ -280,7 +280,7 @@ def test_a_table_that_grows_between_is_no_matter() -> None:
     for _ in range(20):
         place = draw.randrange(10)
         found = moving.online_decoder.k_best(place, 6)
-        moving.move(place, found[-1], found[0], None)
+        moving.update(place, found[-1], found[0], None)
     before = [moving.online_decoder.k_best(place, 6) for place in range(10)]
     store = moving.learner.arcs.store
     features = np.random.default_rng(1).integers(2**63, size=200_000, dtype=np.uint64) * np.uint64(2)

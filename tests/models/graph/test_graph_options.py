@@ -17,7 +17,7 @@ from treetune.models.graph.grammar import GraphConfig
 from treetune.models.graph.parser import GraphParser
 
 NO_TREE = "expected a complete tree with one root, found another graph"
-NOT_TRAINED = "this parser is not trained yet; run treetune.train on it or load a trained one"
+NOT_TRAINED = "this parser is not trained yet; fit it to a treebank or load a trained one"
 
 
 @pytest.fixture(scope="module")
@@ -61,11 +61,11 @@ def test_options_are_refused_before_any_data_is_read(options: dict[str, Any], me
     [
         ("[arcs]\nH.w", "unknown kind of feature group 'arcs'; known: arc, between, label, sibling "
          "(did you mean 'arc'?)"),
-        ("[arc]\nS.w", "unknown place in a template of [arc] 'S'; known: A, D, H"),
-        ("[arc]\nB.w", "unknown place in a template of [arc] 'B'; known: A, D, H"),
-        ("[arc]\nH.w\n[between]\nS.w", "unknown place in a template of [between] 'S'; known: A, B, D, H"),
-        ("[sibling]\nDl.w", "unknown place in a template of [sibling] 'Dl'; known: A, D, H, S (did you mean 'D'?)"),
-        ("[label]\nB.w", "unknown place in a template of [label] 'B'; known: A, D, Dl, Dr, G, H, S"),
+        ("[arc]\nS.w", "unknown address in a template of [arc] 'S'; known: A, D, H"),
+        ("[arc]\nB.w", "unknown address in a template of [arc] 'B'; known: A, D, H"),
+        ("[arc]\nH.w\n[between]\nS.w", "unknown address in a template of [between] 'S'; known: A, B, D, H"),
+        ("[sibling]\nDl.w", "unknown address in a template of [sibling] 'Dl'; known: A, D, H, S (did you mean 'D'?)"),
+        ("[label]\nB.w", "unknown address in a template of [label] 'B'; known: A, D, Dl, Dr, G, H, S"),
         ("[arc]\nH.word", "unknown value in a feature template 'word'; known: " + ", ".join(sorted(COLUMNS))),
         ("[arc]\nA.length", "unknown value of the arc in a template of [arc] 'length'; known: base, dir, dist"),
         ("[between]\nA.dist", "unknown value of the arc in a template of [between] 'dist'; known: dir"),
@@ -101,11 +101,14 @@ def test_templates_that_leave_nothing_for_a_treebank(text: str, kind: str, order
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"learner": "mra"}, "unknown learner 'mra'; known: factored-mira, mira, perceptron (did you mean 'mira'?)"),
+        (
+            {"learner": "mra"},
+            "unknown learner 'mra'; known: crf, factored-mira, mira, perceptron (did you mean 'mira'?)",
+        ),
         ({"k": 0}, "k must be at least 1, found 0"),
         ({"clip": 0.0}, "clip must be more than 0, found 0.0"),
         ({"clip": float("nan")}, "clip must be more than 0, found nan"),
-        ({"update": "early"}, "update 'early' is for transition parsers; a graph parser learns from whole trees"),
+        ({"update": "early"}, "update is an option of transition parsers, not of graph parsers"),
         (
             {"learner": "factored-mira", "cost_augmented": True},
             "factored-mira compares every arc with the gold one, so there is no search to augment",

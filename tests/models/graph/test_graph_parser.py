@@ -18,7 +18,7 @@ from treetune.corpus.wellformed import is_tree
 from treetune.errors import ConfigError, DataError, ModelError
 from treetune.learning.trainer import train
 from treetune.models.graph.parser import GraphParser
-from treetune.models.graph.scoring import bytes_needed
+from treetune.models.graph.search import bytes_needed
 from treetune.storage import load, save
 
 

@@ -2,13 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from graph_searches import best_projective, best_rearranged, best_spanning
 from graph_twins import KINDS, draw_scores, is_tree, plain_climb, plain_score, ranked_scores
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treetune.models.graph.eisner import best_projective, make_projective_space
-from treetune.models.graph.rearrange import best_rearranged
-from treetune.models.graph.spanning import best_spanning, make_spanning_space
+from treetune.models.graph.charts import make_projective, make_spanning
 
 
 @settings(max_examples=60, deadline=None)
@@ -71,7 +70,7 @@ def test_no_tree_is_no_candidate() -> None:
 
 
 def test_working_memory_leaves_no_trace() -> None:
-    projective, spanning = make_projective_space(15), make_spanning_space(15)
+    projective, spanning = make_projective(15), make_spanning(15)
     for n in (15, 2, 9):
         scores, siblings = draw_scores(n, 5, "real")
         again = best_rearranged(scores, siblings, projective=projective, spanning=spanning)

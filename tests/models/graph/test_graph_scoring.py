@@ -23,7 +23,7 @@ from graph_scoring_twin import ArcTwin, labellings
 from graph_twins import all_trees, is_projective, is_tree, plain_projective, plain_score, plain_spanning
 
 from treetune.corpus.sentence import Sentence, Tree
-from treetune.models.graph import scoring
+from treetune.models.graph import search
 from treetune.models.graph.templates import adapted
 from treetune.models.labels import LabelTable
 
@@ -263,7 +263,7 @@ def test_what_is_remembered_of_triples_changes_nothing(
     order: int, decoder: str, memo: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if memo is not None:
-        monkeypatch.setattr(scoring, "MEMO", memo)
+        monkeypatch.setattr(search, "MEMO", memo)
     draw = random.Random(5)
     sentences = [repeated_words(draw, 12), random_sentence(draw, 9), random_sentence(draw, 11, unseen=True)]
     twin = random_twin(sentences[:2], seed=4, order=order, decoder=decoder)
@@ -281,7 +281,7 @@ def test_sentences_of_a_batch_do_not_see_each_other() -> None:
         twin = twin_of(order, decoder, "second-stage", 1, stacked=True, longest=9)
         sentences = sample_sentences(stacked=True, longest=9) * 3
         expected = [twin.parser.predict(sentence) for sentence in sentences]
-        assert len(sentences) > 2 * scoring.CHUNK
+        assert len(sentences) > 2 * search.CHUNK
         for threads in (1, 2, 3):
             assert twin.parser.predict_batch(sentences, threads=threads) == expected
 

@@ -7,13 +7,13 @@ from itertools import islice
 import networkx as nx
 import numpy as np
 import pytest
+from graph_searches import best_projective, best_spanning, k_best_spanning
 from graph_twins import KINDS, all_trees, draw_scores, is_tree, plain_score, plain_spanning, ranked_scores
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from treetune.models.graph.eisner import best_projective
-from treetune.models.graph.spanning import best_spanning, k_best_spanning, make_spanning_space
+from treetune.models.graph.charts import make_spanning
 
 
 def check_list(n: int, seed: int, *, kind: str, ks: tuple[int, ...]) -> None:
@@ -146,7 +146,7 @@ def test_no_tree_is_no_candidate() -> None:
 
 
 def test_working_memory_leaves_no_trace() -> None:
-    space = make_spanning_space(25, k=12)
+    space = make_spanning(25, k=12)
     for n, k in ((25, 12), (3, 2), (17, 12), (1, 1), (9, 5), (25, 1)):
         for kind in KINDS:
             scores, _ = draw_scores(n, 7, kind)

@@ -256,7 +256,7 @@ def test_templates_of_one_word_stand_behind_those_of_two() -> None:
     assert compiled.alone.tolist() == [2, 4]
     assert compiled.bounds.tolist() == [6, 7]
     places = [
-        set(compiled.atom_place[first:last].tolist())
+        set(compiled.atom_address[first:last].tolist())
         for first, last in zip(compiled.starts[:6], compiled.starts[1:7], strict=True)
     ]
     both, head, dependent = {kernels.HEAD, kernels.DEPENDENT}, {kernels.HEAD}, {kernels.DEPENDENT}

@@ -11,7 +11,7 @@ from treetune.corpus.conllu import read_conllu
 from treetune.corpus.projectivity import is_projective
 from treetune.corpus.sentence import Example
 from treetune.corpus.wellformed import is_tree
-from treetune.evaluate.scores import evaluate
+from treetune.evaluation.scores import evaluate_trees
 from treetune.learning.trainer import train
 from treetune.models.graph.parser import GraphParser
 
@@ -40,7 +40,7 @@ def test_crossing_arcs_are_learned_and_found(czech: list[Example], order: int) -
     parser = trained(czech, order=order, decoder="non-projective")
     trees = parser.predict_batch([example.sentence for example in czech])
     assert all(is_tree(tree.heads) for tree in trees)
-    assert evaluate(czech, trees).las > 0.9
+    assert evaluate_trees(czech, trees).las > 0.9
     crossing = [i for i, example in enumerate(czech) if not is_projective(example.gold.heads)]
     found = [i for i in crossing if not is_projective(trees[i].heads)]
     assert len(found) > len(crossing) / 2
@@ -49,7 +49,7 @@ def test_crossing_arcs_are_learned_and_found(czech: list[Example], order: int) -
     # The same weights without crossing arcs.
     flat = parser.with_options(decoder="projective").predict_batch([example.sentence for example in czech])
     assert all(is_projective(tree.heads) for tree in flat)
-    assert evaluate(czech, flat).uas < evaluate(czech, trees).uas
+    assert evaluate_trees(czech, flat).uas < evaluate_trees(czech, trees).uas
 
 
 @pytest.mark.data
@@ -63,4 +63,4 @@ def test_a_projective_parser_makes_crossing_arcs_by_lifted_labels(czech: list[Ex
     without = trained(czech, min_lifted=10**6)
     flat = without.predict_batch([example.sentence for example in czech])
     assert all(is_projective(tree.heads) for tree in flat)
-    assert evaluate(czech, flat).las < evaluate(czech, trees).las
+    assert evaluate_trees(czech, flat).las < evaluate_trees(czech, trees).las

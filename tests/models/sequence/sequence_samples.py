@@ -72,5 +72,5 @@ def fitted(examples: Sequence[Tagged], seed: int, **options: Any) -> Tagger:
     tagger = make_tagger(**options)
     sentences, gold = [item.sentence for item in examples], [item.gold for item in examples]
     grammar = TaggerGrammar.learn(sentences, gold, tagger.config)
-    tagger.fit(grammar, random_weights(grammar, examples, seed))
+    tagger.set_trained(grammar, random_weights(grammar, examples, seed))
     return tagger

@@ -144,14 +144,14 @@ class TwinLearner:
         self.rows = TwinWeights()
         ids = learner.grammar.tags.ids()
         self.gold = [tuple(ids[value] for value in example.gold.values[1:]) for example in examples]
-        order = learner.tagger.config.order
+        order = learner.model.config.order
         self.chains = [ChainTwin(learner.grammar, example.sentence, order=order) for example in examples]
         self.hidden = [copy.copy(chain) for chain in self.chains]
         for column in {"w", "lower"} & set(self.chains[0].columns):
             counts = Counter(value for chain in self.chains for value in chain.columns[column])
             for chain in self.hidden:
                 root, *values = chain.columns[column]
-                values = [2 if counts[value] <= learner.tagger.config.hide else value for value in values]
+                values = [2 if counts[value] <= learner.model.config.unknown_dropout else value for value in values]
                 chain.columns = {**chain.columns, column: [root, *values]}
         self.seen = 0
 
@@ -210,7 +210,7 @@ class TwinLearner:
 def check_equal(learner: TaggerLearner, twin: TwinLearner) -> None:
     """Assert that learner and twin have exactly the same averaged weights."""
     scale, cells = twin.rows.freeze()
-    frozen = learner.live.freeze()
+    frozen = learner.rows.freeze()
     assert frozen.scale == scale
     tensors = frozen.tensors()
     keys = np.repeat(tensors["keys"], tensors["counts"].astype(np.int64)).tolist()

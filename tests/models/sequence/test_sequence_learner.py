@@ -44,14 +44,14 @@ def test_learning_is_that_of_the_twin(order: int, options: dict[str, Any]) -> No
 def test_words_that_are_seen_once_are_hidden_in_every_other_pass() -> None:
     examples = [*random_tagged(3), Tagged(Sentence.of(["once", "a"]), Tags.of(["N", "V"]))]
     weights = []
-    for hide in (0, 1):
-        learner = make_learner(make_tagger(hide=hide), examples)
+    for most in (0, 1):
+        learner = make_learner(make_tagger(unknown_dropout=most), examples)
         numbers = np.arange(len(examples))
         first = learner.learn(numbers)
-        assert first == learner.tagger.learner(examples).learn(numbers)
+        assert first == learner.model.learner(examples).learn(numbers)
         learner.learn(numbers[:5])
         learner.learn(numbers[5:])
-        weights.append(learner.live.freeze().tensors())
+        weights.append(learner.rows.freeze().tensors())
     assert any(not np.array_equal(weights[0][name], weights[1][name]) for name in weights[0])
 
 
@@ -59,12 +59,12 @@ def test_a_store_that_must_grow_learns_the_same(monkeypatch: pytest.MonkeyPatch)
     examples = random_tagged(4, count=300, longest=12)
     tagger = make_tagger()
     whole, small = (make_learner(tagger, examples, learner="mira") for _ in range(2))
-    for array in (small.live.store.outputs, small.live.store.weights, small.live.averages.weights):
+    for array in (small.rows.store.outputs, small.rows.store.weights, small.rows.averages.weights):
         array.resize(2500, refcheck=False)
     for learner in (whole, small):
         learner.learn(np.arange(len(examples)))
-    ours, theirs = (learner.live.freeze().tensors() for learner in (whole, small))
-    assert len(small.live.store.outputs) > 2500
+    ours, theirs = (learner.rows.freeze().tensors() for learner in (whole, small))
+    assert len(small.rows.store.outputs) > 2500
     assert all(np.array_equal(ours[name], theirs[name]) for name in ours)
 
 
@@ -94,7 +94,7 @@ def trained(dictionary: int = 5, **options: Any) -> treetune.Tagger:
 def test_every_option_changes_something() -> None:
     examples = [example.sentence for example in random_tagged(22, count=40)]
     usual = trained().weights.tensors()
-    cases: list[dict[str, Any]] = [{"learner": "perceptron"}, {"epochs": 2}, {"seed": 1}, {"k": 1}, {"clip": 0.001}]
+    cases: list[dict[str, Any]] = [{"learner": "perceptron"}, {"epochs": 2}, {"seed": 2}, {"k": 1}, {"clip": 0.001}]
     for options in cases:
         other = trained(**options).weights.tensors()
         assert any(not np.array_equal(usual[name], other[name]) for name in usual), options
@@ -168,9 +168,9 @@ def test_the_best_epoch_is_chosen_by_accuracy_or_by_what_is_asked() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"learner": "factored-mira"}, r"unknown learner 'factored-mira'; known: crf, mira, perceptron"),
-        ({"update": "early"}, r"update 'early' is for transition parsers; a tagger learns from whole sentences"),
-        ({"cost_augmented": True}, r"cost-augmented search is for graph parsers; the model is a tagger"),
+        ({"learner": "factored-mira"}, r"the learner factored-mira is not for taggers, which have"),
+        ({"update": "early"}, r"update is an option of transition parsers, not of taggers"),
+        ({"cost_augmented": True}, r"cost_augmented is an option of graph parsers, not of taggers"),
         ({"k": 0}, r"k must be at least 1, found 0"),
     ],
 )

@@ -124,11 +124,11 @@ def test_a_part_of_a_joint_tag_can_be_known() -> None:
 
 def test_words_that_were_seen_often_have_only_the_tags_they_were_seen_with() -> None:
     examples = random_tagged(9, count=300)
-    seen = {(w, t) for e in examples for w, t in zip(e.sentence.words, e.gold.values[1:], strict=True)}
+    seen = {(w, t) for e in examples for w, t in zip(e.sentence.forms[1:], e.gold.values[1:], strict=True)}
     strict = fitted(examples, 9, dictionary=1)
     free = fitted(examples, 9, dictionary=0)
     sentences = [example.sentence for example in examples]
-    found = {(w, t) for s in sentences for w, t in zip(s.words, strict.predict(s).values[1:], strict=True)}
+    found = {(w, t) for s in sentences for w, t in zip(s.forms[1:], strict.predict(s).values[1:], strict=True)}
     assert found <= seen
     assert strict.predict_batch(sentences) != free.predict_batch(sentences)
     # What is fixed is respected all the same.
@@ -162,7 +162,7 @@ def test_what_is_wrong_is_said() -> None:
         tagger.score(sentence, Tags.of(["N"]))
     with pytest.raises(ModelError, match=r"^the tag '' is none of the model's; known: D, N, V$"):
         tagger.features(sentence, Tags.of(["N", ""]))
-    with pytest.raises(ModelError, match=r"^this tagger is not trained yet; run treetune.train on it or load"):
+    with pytest.raises(ModelError, match=r"^this tagger is not trained yet; fit it to a treebank or load"):
         Tagger().predict(sentence)
     with pytest.raises(DataError, match=r"^sentence 2 needs 0\.0 GB of working memory, and max_memory allows 1e-08;"):
         tagger.with_options(max_memory=1e-8).k_best_batch([Sentence.of([]), sentence], 5)

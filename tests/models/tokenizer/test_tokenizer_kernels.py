@@ -14,7 +14,8 @@ from tokenizer_twin import Scorer, sentence_ends, split_chunk, word_hash
 from treetune.corpus.rawtext import raw_text, surface_tokens
 from treetune.models.tokenizer import _kernels as kernels
 from treetune.models.tokenizer.characters import KINDS, encode_text, kind_of, lowered
-from treetune.models.tokenizer.learner import find_chunks, hash_word
+from treetune.models.tokenizer.chunks import find_chunks
+from treetune.models.tokenizer.learner import hash_word
 from treetune.models.tokenizer.tokenizer import Tokenizer
 
 PIECES = (

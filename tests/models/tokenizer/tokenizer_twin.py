@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from treetune.features.templates import TemplateSet, seed_of
 from treetune.models.tokenizer.characters import KIND, kind_of, lowered
-from treetune.models.tokenizer.tokenizer import SegmentWeights
+from treetune.models.tokenizer.tokenizer import TokenizerWeights
 from treetune.weights.flat import FlatFrozenWeights
 
 MASK = 2**64 - 1
@@ -130,7 +130,7 @@ def boundary_atoms(chunk: str, begin: int, at: int, before: str, after: str) -> 
     }
 
 
-def is_open(chunk: str, at: int, weights: SegmentWeights) -> bool:
+def is_open(chunk: str, at: int, weights: TokenizerWeights) -> bool:
     left, right = kind_of(chunk[at - 1]), kind_of(chunk[at])
     if right in ("mark", "joiner") or left == "joiner":
         return False
@@ -152,7 +152,7 @@ def is_open(chunk: str, at: int, weights: SegmentWeights) -> bool:
 
 
 def split_chunk(
-    chunk: str, before: str, after: str, scorer: Scorer, weights: SegmentWeights
+    chunk: str, before: str, after: str, scorer: Scorer, weights: TokenizerWeights
 ) -> list[tuple[str, list[int]]]:
     """Return the tokens of a chunk, each with the places inside it where its words meet."""
     tokens: list[tuple[str, list[int]]] = []

@@ -24,7 +24,7 @@ def turned_tree(tree: Tree) -> Tree:
 
 def turned_sentence(sentence: Sentence) -> Sentence:
     columns = {name: list(reversed(getattr(sentence, name)[1:])) for name in ("upos", "xpos", "feats")}
-    turned = Sentence.of(list(reversed(sentence.words)), **columns)
+    turned = Sentence.of(list(reversed(sentence.forms[1:])), **columns)
     return turned if sentence.base_tree is None else replace(turned, base_tree=turned_tree(sentence.base_tree))
 
 

@@ -104,7 +104,7 @@ def test_heads_alone_are_feasible_if_some_projective_tree_has_them(n: int) -> No
 def test_every_prediction_is_a_tree_with_what_was_fixed(twins: list[Twin], feasible: list[Tree], beam: int) -> None:
     sentences = [sentence_of(len(tree)) for tree in feasible]
     for twin in twins:
-        predicted = twin.parser.with_beam(beam).predict_batch(sentences, constraints=feasible)
+        predicted = twin.parser.with_options(beam=beam).predict_batch(sentences, constraints=feasible)
         bad = [
             (constraint, tree)
             for constraint, tree in zip(feasible, predicted, strict=True)
@@ -119,7 +119,7 @@ def test_every_tree_that_fits_can_be_reached(twins: list[Twin], feasible: list[T
     chosen = draw.sample(small, 250) + draw.sample([tree for tree in feasible if len(tree) == 4], 60)
     lists = (
         twins[0]
-        .parser.with_beam(64)
+        .parser.with_options(beam=64)
         .k_best_batch([sentence_of(len(tree)) for tree in chosen], 10**4, constraints=chosen)
     )
     for constraint, candidates in zip(chosen, lists, strict=True):
@@ -137,7 +137,7 @@ def test_the_search_is_that_of_the_twin(twins: list[Twin], feasible: list[Tree])
         beam = draw.choice([1, 2, 3, 5, 8])
         sentence, twin = sentence_of(len(constraint)), draw.choice(twins)
         items = beam_search(twin.rules(len(constraint), constraint), twin.scorer(sentence), beam)
-        found = twin.parser.with_beam(beam).k_best(sentence, 1, constraint=constraint)
+        found = twin.parser.with_options(beam=beam).k_best(sentence, 1, constraint=constraint)
         assert found == [Candidate(twin.tree(items[0].state), items[0].score / SCALE, items[0].actions)]
 
 
@@ -160,7 +160,7 @@ def test_any_part_of_a_projective_tree_can_be_fixed(twins: list[Twin], data: st.
         [head if shown else -1 for head, (shown, _) in zip(tree.heads[1:], known, strict=True)],
         [label if shown else "" for label, (_, shown) in zip(labels, known, strict=True)],
     )
-    parser = twins[data.draw(st.integers(0, 3))].parser.with_beam(data.draw(st.sampled_from([1, 3, 8])))
+    parser = twins[data.draw(st.integers(0, 3))].parser.with_options(beam=data.draw(st.sampled_from([1, 3, 8])))
     sentence = random_sentence(random.Random(n), n)
     predicted = parser.predict(sentence, constraint=constraint)
     assert is_good(predicted)

@@ -17,7 +17,7 @@ from treetune.errors import ConfigError, DataError
 from treetune.models import labels as table
 from treetune.models.training_trees import lift
 from treetune.models.transition import search
-from treetune.models.transition.learner import UPDATES, TransitionLearner, default_learner, default_update
+from treetune.models.transition.learner import TransitionLearner
 from treetune.models.transition.parser import TransitionParser
 
 
@@ -33,7 +33,8 @@ def test_learning_is_that_of_the_twin(update: str, beam: int, memo_from: int, mo
     monkeypatch.setattr(search, "MEMO_FROM_BEAM", memo_from)
     treebank = random_treebank(beam, count=25)
     parser = TransitionParser(beam=beam, features=TEMPLATES, min_count=1)
-    learner = TransitionLearner(parser, treebank, learner="perceptron", update=update, seed=5, explore=0.7)
+    learner = TransitionLearner(parser, treebank, learner="perceptron", update=update, seed=5)
+    learner.explore = 0.7
     twin = TwinLearner(learner, treebank)
     draw = random.Random(beam)
     for _ in range(3):
@@ -73,7 +74,7 @@ def test_rows_that_become_dense_while_learning_change_nothing() -> None:
     for _ in range(3):
         learner.learn(np.arange(40))
         twin.learn(range(40))
-    assert (learner.live.store.dense != 0).any()
+    assert (learner.rows.store.dense != 0).any()
     check_equal(learner, twin)
 
 
@@ -83,17 +84,17 @@ def test_an_update_that_found_no_room_is_finished_before_learning_ends(
     treebank = random_treebank(4, count=3)
     learner = TransitionLearner(TransitionParser(beam=2, features=TEMPLATES), treebank)
     changes = (np.array([1 << 40], np.uint64), np.array([1], np.uint16), np.array([1], np.float32))
-    learner.live.add(*changes)
+    learner.rows.add(*changes)
 
-    def run(order: object, first: int) -> tuple[int, int]:
-        update = learner._update
+    def run(order: object, first: int) -> tuple[int, int, int]:
+        update = learner.pending
         update.features[:1], update.outputs[:1], update.deltas[:1] = changes
         update.counters[:] = (1, 0)
-        return 1, 1
+        return 1, 1, 0
 
-    monkeypatch.setattr(learner, "_run", run)
+    monkeypatch.setattr(learner, "_train", run)
     assert learner.learn(np.array([0])) == 1
-    assert cells_of(learner.live.freeze(average=False).tensors()) == {(1 << 12, 1): 32767}
+    assert cells_of(learner.rows.freeze(average=False).tensors()) == {(1 << 12, 1): 32767}
 
 
 def test_learning_in_parts_is_learning_at_once() -> None:
@@ -134,8 +135,15 @@ def _reachable(rules: Rules) -> set[State]:
 
 
 def test_updates_suit_the_beam_and_learners_the_update() -> None:
-    assert [default_update(beam) for beam in (1, 2, 8)] == ["dynamic", "max-violation", "max-violation"]
-    assert [default_learner(update) for update in UPDATES] == ["mira", "mira", "perceptron"]
+    def settings(beam: int, **options: str) -> tuple[str, str]:
+        parser = TransitionParser(beam=beam, features=TEMPLATES)
+        found = TransitionLearner(parser, random_treebank(4, count=3), **options).settings()  # type: ignore[arg-type]
+        return found["update"], found["learner"]
+
+    assert settings(1) == ("dynamic", "perceptron")
+    assert settings(2) == settings(8) == ("max-violation", "mira")
+    assert settings(2, update="early") == ("early", "mira")
+    assert settings(2, update="dynamic") == ("dynamic", "perceptron")
 
 
 def test_errors_by_text() -> None:

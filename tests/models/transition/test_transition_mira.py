@@ -16,11 +16,12 @@ from weights_twin import cells_of
 
 from treetune.corpus.sentence import Example
 from treetune.errors import ConfigError
-from treetune.evaluate.scores import evaluate
+from treetune.evaluation.scores import evaluate_trees
 from treetune.learning.trainer import train
 from treetune.models.transition import _kernels as kernels
+from treetune.models.transition import _training_kernels as training
 from treetune.models.transition import search
-from treetune.models.transition.learner import CLIP, PRUNE_SHARE, TransitionLearner
+from treetune.models.transition.learner import PRUNE_SHARE, TransitionLearner
 from treetune.models.transition.parser import TransitionParser
 from treetune.sample import generate
 
@@ -42,7 +43,8 @@ def test_learning_is_that_of_the_twin(
 ) -> None:
     monkeypatch.setattr(search, "MEMO_FROM_BEAM", memo_from)
     treebank = random_treebank(beam, count=25)
-    learner = make_learner(treebank, beam=beam, learner="mira", update=update, k=k, clip=clip, seed=3, explore=0.7)
+    learner = make_learner(treebank, beam=beam, learner="mira", update=update, k=k, clip=clip, seed=3)
+    learner.explore = 0.7
     twin = TwinLearner(learner, treebank)
     draw = random.Random(beam)
     for _ in range(3):
@@ -59,7 +61,7 @@ def test_rows_that_become_dense_while_learning_change_nothing(update: str) -> No
     for _ in range(3):
         learner.learn(np.arange(40))
         twin.learn(range(40))
-    assert (learner.live.store.dense != 0).any()
+    assert (learner.rows.store.dense != 0).any()
     check_equal(learner, twin)
 
 
@@ -68,7 +70,7 @@ def lost_after(space, actions, n, n_labels, heads, labels, on_stack):  # type: i
     kernels.start_state(space, 0)
     for step in range(len(actions)):
         kernels.apply_action(space, step, actions[step], step + 1, n_labels)
-    return kernels.lost_arcs(space, len(actions), n, n_labels, heads, labels, on_stack)
+    return training.lost_arcs(space, len(actions), n, n_labels, heads, labels, on_stack)
 
 
 def prefixes(rules: Rules, actions: tuple[int, ...] = ()) -> list[tuple[int, ...]]:
@@ -96,7 +98,7 @@ def test_the_loss_of_a_state_is_the_gold_arcs_that_exhaustive_search_cannot_have
         for actions in every:
             on_stack = np.ones(n + 2, np.bool_)
             numbers = np.array(actions, np.int32)
-            lost = lost_after(learner._space, numbers, n, 2, gold_heads, gold_labels, on_stack)
+            lost = lost_after(learner._workspace, numbers, n, 2, gold_heads, gold_labels, on_stack)
             assert lost == gold.lost(State(n, 2).after_all(actions))
             losses.add(lost)
     assert losses == {0, 1, 2, 3}
@@ -111,7 +113,7 @@ def test_gold_leads_each_rival_by_its_loss_when_nothing_is_left_to_learn() -> No
             break
     else:
         pytest.fail("still learning")
-    learner.install(parser, learner.live.freeze(average=False))
+    learner.install(parser, learner.rows.freeze(average=False))
     rivals = 0
     for example in treebank:
         gold = list(zip(example.gold.heads, example.gold.labels, strict=True))
@@ -137,7 +139,7 @@ def test_options_change_what_is_learned(update: str) -> None:
         return weights_of(make_learner(random_treebank(2, count=25), beam=8, update=update, **options))
 
     usual = learned(learner="mira")
-    assert usual == learned(learner="mira", clip=CLIP, k=5)
+    assert usual == learned(learner="mira", clip=TransitionLearner.default_clip, k=5)
     assert learned(learner="mira", clip=0.002) != usual
     assert learned(learner="perceptron") == learned(learner="perceptron", clip=0.002, k=1) != usual
     assert learned() == learned(learner="perceptron" if update == "dynamic" else "mira")
@@ -163,7 +165,7 @@ def test_more_candidates_than_a_beam_has_take_no_room() -> None:
 def test_small_weights_are_dropped_by_their_share_of_the_largest() -> None:
     learner = make_learner(random_treebank(8, count=20), learner="mira", clip=0.02)
     learner.learn(np.arange(20))
-    everything = cells_of(learner.live.freeze().tensors())
+    everything = cells_of(learner.rows.freeze().tensors())
     kept = cells_of(learner.snapshot().tensors())
     assert kept == {cell: weight for cell, weight in everything.items() if abs(weight) >= PRUNE_SHARE * 32767}
     assert 0 < len(kept) < len(everything)
@@ -174,7 +176,7 @@ def test_generated_english_is_learned(beam: int) -> None:
     examples = generate(60, seed=3)
     parser = TransitionParser(beam=beam)
     reports = list(train(parser, examples, learner="mira", epochs=5))
-    assert evaluate(examples, parser.predict_batch([example.sentence for example in examples])).las > 0.97
+    assert evaluate_trees(examples, parser.predict_batch([example.sentence for example in examples])).las > 0.97
     assert reports[-1].settings["learner"] == "mira"
 
 
@@ -182,12 +184,12 @@ def test_settings_name_what_has_an_effect() -> None:
     def settings(**options: Any) -> dict[str, Any]:
         return make_learner(random_treebank(2, count=3), **options).settings()
 
-    assert settings() == {"learner": "mira", "update": "max-violation", "k": 5, "clip": CLIP}
+    assert settings() == {"learner": "mira", "update": "max-violation", "k": 5, "clip": 0.01}
     assert settings(learner="perceptron") == {"learner": "perceptron", "update": "max-violation"}
     assert settings(learner="mira", update="early", k=2, clip=0.5) == {
         "learner": "mira", "update": "early", "k": 2, "clip": 0.5,
     }  # fmt: skip
-    assert settings(learner="mira", beam=1) == {"learner": "mira", "update": "dynamic", "clip": CLIP}
+    assert settings(learner="mira", beam=1) == {"learner": "mira", "update": "dynamic", "clip": 0.01}
     assert settings(learner="mira", clip=float("inf"))["clip"] is None
 
 
@@ -196,9 +198,12 @@ def test_settings_name_what_has_an_effect() -> None:
     [
         (
             {"learner": "factored-mira"},
-            "the learner factored-mira is for graph parsers; transition parsers know perceptron and mira",
+            "the learner factored-mira is not for transition parsers, which have perceptron, mira",
         ),
-        ({"learner": "mra"}, "unknown learner 'mra'; known: factored-mira, mira, perceptron (did you mean 'mira'?)"),
+        (
+            {"learner": "mra"},
+            "unknown learner 'mra'; known: crf, factored-mira, mira, perceptron (did you mean 'mira'?)",
+        ),
         ({"learner": "mira", "k": 0}, "k must be at least 1, found 0"),
         ({"learner": "mira", "clip": 0.0}, "clip must be more than 0, found 0.0"),
         ({"learner": "mira", "clip": float("nan")}, "clip must be more than 0, found nan"),
@@ -219,7 +224,7 @@ def test_errors_by_text(options: dict[str, Any], message: str) -> None:
 
 def test_cost_augmented_search_is_refused() -> None:
     parser = TransitionParser(features=TEMPLATES)
-    with pytest.raises(ConfigError, match=r"^cost-augmented search is for graph parsers; the parser is transition$"):
+    with pytest.raises(ConfigError, match=r"^cost_augmented is an option of graph parsers, not of transition parsers$"):
         parser.learner(random_treebank(0, count=1), cost_augmented=True)
 
 

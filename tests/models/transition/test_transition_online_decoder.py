@@ -80,7 +80,7 @@ def test_lists_are_those_of_a_frozen_copy(
 ) -> None:
     """Weights are multiples of 1/4 here, so that sums are exact: trees, scores and transitions are the same."""
     monkeypatch.setattr(search, "MEMO_FROM_BEAM", memo_from)
-    parser = parser_of(labels, stacked=stacked).with_beam(beam)
+    parser = parser_of(labels, stacked=stacked).with_options(beam=beam)
     online_decoder = thawed(parser).online_decoder(sentences(stacked))
     assert len(online_decoder) == len(sentences())
     draw = random.Random(beam)
@@ -143,7 +143,7 @@ class Moving:
         self.online_decoder: TransitionOnlineDecoder = self.learner.online_decoder(self.sentences)
         self.twin = TwinWeights()
 
-    def move(self, place: int, better: Candidate[Tree], worse: Candidate[Tree], margin: float | None) -> bool:
+    def update(self, place: int, better: Candidate[Tree], worse: Candidate[Tree], margin: float | None) -> bool:
         """Move both, and require the same of both."""
         self.learner.step()
         self.twin.steps += 1
@@ -164,15 +164,15 @@ class Moving:
         if size:
             step = np.float32(size)
             self.twin.add([(*pair, float(step * np.float32(count))) for pair, count in kept.items()])
-        changed = self.online_decoder.move(place, better, worse, margin=margin)
+        changed = self.online_decoder.update(place, better, worse, margin=margin)
         assert changed == (size > 0)
         self.check()
         return changed
 
     def check(self) -> None:
-        assert self.learner.live.rows == len(self.twin.rows)
+        assert self.learner.rows.rows == len(self.twin.rows)
         for average in (True, False):
-            frozen = self.learner.live.freeze(average=average)
+            frozen = self.learner.rows.freeze(average=average)
             scale, cells = self.twin.freeze(average=average)
             assert frozen.scale == scale
             assert cells_of(frozen.tensors()) == cells
@@ -184,7 +184,7 @@ class Moving:
 
     def all_rows(self) -> None:
         """Let every feature have a row from its first update on, so that a move has its whole effect."""
-        self.learner.live.averages.seen_once.fill(np.uint64(2**64 - 1))
+        self.learner.rows.averages.seen_once.fill(np.uint64(2**64 - 1))
         self.twin.seen_once = Everything()
 
 
@@ -203,7 +203,7 @@ def test_moves_are_those_of_a_dictionary(name: str, clip: float) -> None:
         place = draw.randrange(12)
         found = moving.online_decoder.k_best(place, 6)
         better, worse = draw.choice(found), draw.choice(found)
-        moved += moving.move(place, better, worse, draw.choice([None, 0.25, 1.0, 1 / 3]))
+        moved += moving.update(place, better, worse, draw.choice([None, 0.25, 1.0, 1 / 3]))
     assert 15 < moved < 60
 
 
@@ -215,7 +215,7 @@ def test_scores_are_those_of_the_weights_as_they_are() -> None:
         # Small integers: sums are exact.
         assert [candidate.score for candidate in found] == [moving.score(place, candidate) for candidate in found]
         assert [candidate.score for candidate in found] == sorted((c.score for c in found), reverse=True)
-        moving.move(place, draw.choice(found), found[0], None)
+        moving.update(place, draw.choice(found), found[0], None)
 
 
 def test_lists_after_moves_are_those_of_a_frozen_copy() -> None:
@@ -223,12 +223,12 @@ def test_lists_after_moves_are_those_of_a_frozen_copy() -> None:
     for _ in range(40):
         place = draw.randrange(12)
         found = moving.online_decoder.k_best(place, 6)
-        moving.move(place, draw.choice(found), found[0], None)
+        moving.update(place, draw.choice(found), found[0], None)
     keys = sorted(moving.twin.rows)
     cells = sorted((key, action, int(weight)) for (key, action), weight in moving.twin.weights.items() if weight)
     counts = Counter(key for key, _, _ in cells)
     frozen = FrozenWeights.from_tensors(
-        moving.learner.live.outputs,
+        moving.learner.rows.outputs,
         1.0,
         {
             "keys": np.array([key for key in keys if counts[key]], np.uint64),
@@ -238,7 +238,7 @@ def test_lists_after_moves_are_those_of_a_frozen_copy() -> None:
         },
     )
     copy = TransitionParser(moving.parser.config)
-    copy.fit(moving.learner.grammar, frozen)
+    copy.set_trained(moving.learner.grammar, frozen)
     for place, sentence in enumerate(moving.sentences):
         for k in (1, 3, 9):
             assert moving.online_decoder.k_best(place, k) == copy.k_best(sentence, k)
@@ -253,7 +253,7 @@ def test_the_margin_is_reached_unless_clipped() -> None:
             if len(found) < 4:
                 continue
             better, worse = found[3], found[0]
-            assert moving.move(place, better, worse, 0.75)
+            assert moving.update(place, better, worse, 0.75)
             lead = moving.score(place, better) - moving.score(place, worse)
             assert lead == pytest.approx(0.75, abs=1e-4) if clip >= 1 else lead < 0.75
 
@@ -265,7 +265,7 @@ def test_a_whole_step_raises_the_lead_by_the_squared_length() -> None:
         found = moving.online_decoder.k_best(place, 3)
         if len(found) == 3:
             better, worse = found[2], found[0]
-            moving.move(place, better, worse, None)
+            moving.update(place, better, worse, None)
             lead = moving.score(place, better) - moving.score(place, worse)
             counts: Counter[tuple[int, int]] = Counter()
             for sign, candidate in ((1, better), (-1, worse)):
@@ -278,8 +278,8 @@ def test_an_output_does_not_move_towards_itself() -> None:
     for name in ("perceptron", "mira"):
         moving = Moving(name)
         found = moving.online_decoder.k_best(3, 2)
-        assert not moving.move(3, found[0], found[0], 1.0)
-        assert not moving.move(3, found[0], found[0], None)
+        assert not moving.update(3, found[0], found[0], 1.0)
+        assert not moving.update(3, found[0], found[0], None)
 
 
 def test_a_table_that_grows_between_is_no_matter() -> None:
@@ -288,14 +288,14 @@ def test_a_table_that_grows_between_is_no_matter() -> None:
     for _ in range(20):
         place = draw.randrange(12)
         found = moving.online_decoder.k_best(place, 6)
-        moving.move(place, found[-1], found[0], None)
+        moving.update(place, found[-1], found[0], None)
     before = [moving.online_decoder.k_best(place, 6) for place in range(12)]
-    store = moving.learner.live.store
+    store = moving.learner.rows.store
     rng = np.random.default_rng(1)
     features = rng.integers(2**63, size=200_000, dtype=np.uint64) * np.uint64(2)
     for _ in range(2):
-        moving.learner.live.add(features, np.zeros(len(features), np.uint16), np.ones(len(features), np.float32))
-    assert len(moving.learner.live.store.table) > len(store.table)
+        moving.learner.rows.add(features, np.zeros(len(features), np.uint16), np.ones(len(features), np.float32))
+    assert len(moving.learner.rows.store.table) > len(store.table)
     assert [moving.online_decoder.k_best(place, 6) for place in range(12)] == before
 
 

@@ -31,7 +31,8 @@ from treetune.features.encoding import INPUTS
 from treetune.learning.trainer import train
 from treetune.models.base import Candidate
 from treetune.models.labels import LabelTable
-from treetune.models.transition.parser import TransitionConfig, TransitionParser
+from treetune.models.transition.grammar import TransitionConfig
+from treetune.models.transition.parser import TransitionParser
 from treetune.sample import generate
 
 
@@ -128,7 +129,7 @@ def test_a_tree_of_other_length_has_no_score() -> None:
 @given(st.integers(0, 40), st.sampled_from([1, 2, 5, 8]), st.integers(0, 10**6))
 @settings(max_examples=40)
 def test_every_output_is_a_tree_with_one_root(length: int, beam: int, seed: int) -> None:
-    parser = [label_parser(), sample_parser()][seed % 2].with_beam(beam)
+    parser = [label_parser(), sample_parser()][seed % 2].with_options(beam=beam)
     sentence = random_sentence(random.Random(seed), length)
     assert_good(parser.predict(sentence), length)
 
@@ -140,7 +141,7 @@ def test_random_weights_of_many_kinds_give_trees_with_one_root() -> None:
         parser = random_parser(sentences, labels=(FEW_LABELS, MANY_LABELS)[seed % 2], seed=seed)
         new = [*sentences, *(random_sentence(draw, n) for n in range(30))]
         for beam in (1, 4):
-            for sentence, tree in zip(new, parser.with_beam(beam).predict_batch(new), strict=True):
+            for sentence, tree in zip(new, parser.with_options(beam=beam).predict_batch(new), strict=True):
                 assert_good(tree, len(sentence))
                 assert is_projective(tree.heads)
 
@@ -148,7 +149,7 @@ def test_random_weights_of_many_kinds_give_trees_with_one_root() -> None:
 @pytest.mark.parametrize("beam", [1, 8])
 def test_a_thousand_words(beam: int) -> None:
     sentence = random_sentence(random.Random(2), 1000)
-    parser = sample_parser().with_beam(beam)
+    parser = sample_parser().with_options(beam=beam)
     assert_good(parser.predict(sentence), 1000)
     candidates = parser.k_best(sentence, 2)
     assert len(candidates) == 2
@@ -197,12 +198,12 @@ def test_a_restored_parser_does_not_need_its_file_of_templates(tmp_path: Path) -
     assert again.config.features == str(path)
     sentence = sample()[0].sentence
     assert again.predict(sentence) == parser.predict(sentence)
-    assert again.with_beam(5).predict(sentence) == parser.with_beam(5).predict(sentence)
+    assert again.with_options(beam=5).predict(sentence) == parser.with_options(beam=5).predict(sentence)
 
 
 def test_with_beam_shares_weights_and_leaves_the_parser_alone() -> None:
     parser = sample_parser()
-    wide = parser.with_beam(32)
+    wide = parser.with_options(beam=32)
     assert (parser.beam, wide.beam) == (2, 32)
     assert wide.weights is parser.weights
     assert wide.grammar is parser.grammar
@@ -211,7 +212,7 @@ def test_with_beam_shares_weights_and_leaves_the_parser_alone() -> None:
     def total(one: TransitionParser) -> float:
         return sum(lists[0].score for lists in one.k_best_batch(sentences, 1))
 
-    assert total(wide) > total(parser) > total(parser.with_beam(1))
+    assert total(wide) > total(parser) > total(parser.with_options(beam=1))
 
 
 def test_every_option_changes_the_parser() -> None:
@@ -308,7 +309,7 @@ def test_errors_by_text(tmp_path: Path) -> None:
         TransitionParser(features="rich")
     for text, problem in (
         ("S0.q", "unknown value in a feature template 'q'"),
-        ("S7.w", "unknown place in a"),
+        ("S7.w", "unknown address in a"),
     ):
         path = tmp_path / "mine.txt"
         path.write_text(f"[a]\nS0.w {text}\n", encoding="utf-8")
@@ -325,7 +326,7 @@ def test_errors_by_text(tmp_path: Path) -> None:
         with pytest.raises(DataError, match=f"^expected a sentence, found a {name}; make one of tokens by treetune"):
             sample_parser().predict(found)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match=r"^beam must be at least 1, found 0$"):
-        sample_parser().with_beam(0)
+        sample_parser().with_options(beam=0)
     with pytest.raises(ConfigError, match=r"^threads must be at least 1, found 0$"):
         sample_parser().predict_batch([], threads=0)
     with pytest.raises(ConfigError, match=r"^k must be at least 1, found 0$"):
@@ -337,7 +338,7 @@ def test_an_untrained_parser_says_so() -> None:
     assert not parser.is_trained
     assert sample_parser().is_trained
     sentence = sample()[0].sentence
-    message = "^this parser is not trained yet; run treetune.train on it or load a trained one$"
+    message = "^this parser is not trained yet; fit it to a treebank or load a trained one$"
     for ask in (
         lambda: parser.predict(sentence),
         lambda: parser.k_best(sentence, 2),
@@ -345,7 +346,7 @@ def test_an_untrained_parser_says_so() -> None:
         lambda: parser.weights,
         lambda: parser.labels,
         lambda: parser.score(sentence, sample()[0].gold),
-        lambda: parser.with_beam(3).predict(sentence),
+        lambda: parser.with_options(beam=3).predict(sentence),
     ):
         with pytest.raises(ModelError, match=message):
             ask()

@@ -58,7 +58,7 @@ def test_every_beam_finds_what_the_twin_finds(labels: str, memo_from: int, monke
     monkeypatch.setattr(search, "MEMO_FROM_BEAM", memo_from)
     twin, sentences = make(11, LABELS[labels])
     for beam in (1, 2, 3, 4, 5, 7, 8, 12, 16):
-        parser = twin.parser.with_beam(beam)
+        parser = twin.parser.with_options(beam=beam)
         # Asking for as few candidates as are sure to be found keeps the search at this very beam.
         for sentence, predicted in zip(sentences, parser.predict_batch(sentences), strict=True):
             expected = twin_candidates(twin, sentence, beam)
@@ -83,7 +83,7 @@ def test_a_base_tree_is_seen_as_the_twin_sees_it() -> None:
     base_trees = [
         Tree.of(
             [draw.choice([*range(word), *range(word + 1, len(sentence) + 1)]) for word in range(1, len(sentence) + 1)],
-            [draw.choice(["nsubj", "obj", "root"]) for _ in sentence.words],
+            [draw.choice(["nsubj", "obj", "root"]) for _ in sentence.forms[1:]],
         )
         for sentence in plain
     ]
@@ -135,7 +135,7 @@ def test_a_wide_beam_finds_all_trees_in_the_order_of_their_best_derivations(seed
             tree = twin.tree(state)
             scores[tree] = max(total / SCALE, scores.get(tree, float("-inf")))
         assert len(scores) == labelled == len(list(all_trees(n))) * 2**n
-        found = twin.parser.with_beam(4096).k_best(sentence, 10**6)
+        found = twin.parser.with_options(beam=4096).k_best(sentence, 10**6)
         assert {candidate.output: candidate.score for candidate in found} == scores
         assert [candidate.score for candidate in found] == sorted(scores.values(), reverse=True)
 
@@ -143,7 +143,7 @@ def test_a_wide_beam_finds_all_trees_in_the_order_of_their_best_derivations(seed
 @pytest.mark.parametrize("k", [1, 2, 5, 20, 200])
 def test_k_best_is_distinct_sorted_and_short_only_when_there_is_no_more(k: int) -> None:
     twin, sentences = make(40, FEW_LABELS)
-    parser = twin.parser.with_beam(2)
+    parser = twin.parser.with_options(beam=2)
     numbers = {1: 2, 2: 8, 3: 56, 4: 480}
     for sentence, candidates in zip(sentences, parser.k_best_batch(sentences, k), strict=True):
         assert len(candidates) == min(k, numbers.get(len(sentence), k))

@@ -14,7 +14,8 @@ from transition_twin import GoldArcs, Item, Rules, Scorer, State, mix, state_fea
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.models.transition.learner import TransitionLearner
 from treetune.models.transition.parser import TransitionParser
-from treetune.models.transition.system import outputs
+from treetune.models.transition.search import has_memo
+from treetune.models.transition.templates import outputs
 
 sys.path.append(str(Path(__file__).parents[2] / "weights"))
 from margins_twin import TwinMargins, hildreth
@@ -51,8 +52,8 @@ class TwinLearner:
         self.learner, self.grammar, self.treebank = learner, learner.grammar, treebank
         self.weights = TwinWeights()
         self.passes = 0
-        self.parser = TransitionParser(learner.parser.config)
-        self.parser.fit(learner.grammar, learner.snapshot())
+        self.parser = TransitionParser(learner.model.config)
+        self.parser.set_trained(learner.grammar, learner.snapshot())
 
     @property
     def is_mira(self) -> bool:
@@ -63,7 +64,7 @@ class TwinLearner:
         updated = 0
         for place, i in enumerate(order):
             self.weights.steps += 1
-            is_greedy = self.learner.update == "dynamic"
+            is_greedy = self.learner.config.update == "dynamic"
             example = self.treebank[i]
             changes = self._greedy_changes(place, example) if is_greedy else self._beam_changes(example)
             self.weights.add(changes)
@@ -85,7 +86,7 @@ class TwinLearner:
         """Sums of float32, added as the kernel adds them: group by group if it remembers those of a group."""
         features = iter(self._features(sentence, state))
         groups = [[next(features) >> 28 for _ in group] for group in self.grammar.template_set.groups]
-        if self.learner.update == "dynamic" or not self.learner._task.memo:
+        if self.learner.config.update == "dynamic" or not has_memo(self.learner.model.beam):
             groups = [[key for group in groups for key in group]]
         scores = {}
         for output in range(outputs(self.grammar.labels)):
@@ -122,7 +123,7 @@ class TwinLearner:
         sentence, learner = example.sentence, self.learner
         actions = self.parser.derivation(example.gold)
         scorer = self._scorer(sentence)
-        found = violation(self._rules(sentence), scorer, learner.parser.beam, actions, learner.update)
+        found = violation(self._rules(sentence), scorer, learner.model.beam, actions, str(learner.config.update))
         if self.is_mira:
             rivals = [item for item in found.beam if item.actions != found.gold.actions][: learner.k]
             return self._margin_changes(example, found.gold, rivals)
@@ -180,8 +181,8 @@ class TwinLearner:
 
 def check_equal(learner: TransitionLearner, twin: TwinLearner) -> None:
     for average in (True, False):
-        frozen = learner.live.freeze(average=average)
+        frozen = learner.rows.freeze(average=average)
         scale, cells = twin.weights.freeze(average=average)
         assert frozen.scale == scale
         assert cells_of(frozen.tensors()) == cells
-    assert learner.live.rows == len(twin.weights.rows)
+    assert learner.rows.rows == len(twin.weights.rows)

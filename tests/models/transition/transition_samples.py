@@ -19,8 +19,9 @@ from treetune.corpus.sentence import Sentence, Tree
 from treetune.features.encoding import BASE_LABEL_COLUMN, USUAL_COLUMNS, Encoder
 from treetune.features.templates import load_templates, reads_base_tree
 from treetune.models.labels import LabelTable
-from treetune.models.transition.parser import Grammar, TransitionParser
-from treetune.models.transition.system import STATE_VALUES, outputs
+from treetune.models.transition.grammar import Grammar
+from treetune.models.transition.parser import TransitionParser
+from treetune.models.transition.templates import STATE_VALUES, outputs
 from treetune.weights.store import FrozenWeights
 
 TEMPLATES = str(Path(__file__).with_name("every_place.txt"))
@@ -131,7 +132,7 @@ def random_parser(
         "weights": np.array([weight for row in rows.values() for weight in row.values()], np.int16),
     }
     parser = TransitionParser(beam=beam, features=features)
-    parser.fit(grammar, FrozenWeights.from_tensors(outputs(labels), SCALE, tensors))
+    parser.set_trained(grammar, FrozenWeights.from_tensors(outputs(labels), SCALE, tensors))
     return parser
 
 

@@ -213,7 +213,7 @@ def base_relation(state: State, top: int | None, heads: Sequence[int]) -> int:
 def atom_value(atom: str, state: State, at: dict[str, int | None], columns: dict[str, Sequence[int]]) -> int:
     place, _, value = atom.partition(".")
     word = at.get(place)
-    if value == "stacked":
+    if value == "base":
         return base_relation(state, word, columns["base heads"])
     if word is None:
         return 0

@@ -7,7 +7,7 @@ scores, best first, and returns how many trees it wrote: 0 if there is none, `BA
 it would read is neither finite nor -inf.
 
 **Charts.** (Eisner 1996; siblings as in McDonald & Pereira 2006.) Four square planes of cells. A cell of the
-first three is a vertex of the hypergraph and its place is the vertex's name:
+first three is a vertex of the hypergraph and its position is the vertex's name:
 
     RIGHT [i, j], i < j    complete span i..j, head i         RIGHT [d, h], h < d    arc h -> d and what is
     LEFT  [i, j], i < j    complete span i..j, head j         LEFT  [h, d], d < h    inside of it
@@ -158,12 +158,12 @@ def tree_score(scores, siblings, heads, nearest):  # type: ignore[no-untyped-def
 def sort_trees(heads, out, count):  # type: ignore[no-untyped-def]
     """Sort trees by score, best first; equal ones stay in order. They arrive sorted up to rounding."""
     for end in range(1, count):
-        place = end
-        while place > 0 and out[place] > out[place - 1]:
+        index = end
+        while index > 0 and out[index] > out[index - 1]:
             for d in range(heads.shape[1]):
-                heads[place, d], heads[place - 1, d] = heads[place - 1, d], heads[place, d]
-            out[place], out[place - 1] = out[place - 1], out[place]
-            place -= 1
+                heads[index, d], heads[index - 1, d] = heads[index - 1, d], heads[index, d]
+            out[index], out[index - 1] = out[index - 1], out[index]
+            index -= 1
 
 
 # Projective charts.
@@ -176,7 +176,7 @@ def _plane(chart, plane, size):  # type: ignore[no-untyped-def]
 
 @fast_part
 def _best_sum(first, second, third):  # type: ignore[no-untyped-def]
-    """Return the largest sum of three numbers at the same place; NaN-free, so that the loop is vectorised."""
+    """Return the largest sum of three numbers at the same index; NaN-free, so that the loop is vectorised."""
     best = -np.inf
     for k in range(first.shape[0]):
         value = first[k] + second[k] + third[k]
@@ -372,11 +372,11 @@ def best_projective(scores, siblings, chart, heads, out):  # type: ignore[no-unt
 
 
 @inner
-def _put(lists, place, score, m, first_rank, second_rank):  # type: ignore[no-untyped-def]
-    lists.entry_score[place] = score
-    lists.entry[place, 0] = m
-    lists.entry[place, 1] = first_rank
-    lists.entry[place, 2] = second_rank
+def _put(lists, index, score, m, first_rank, second_rank):  # type: ignore[no-untyped-def]
+    lists.entry_score[index] = score
+    lists.entry[index, 0] = m
+    lists.entry[index, 1] = first_rank
+    lists.entry[index, 2] = second_rank
 
 
 @inner
@@ -390,12 +390,12 @@ def _move(lists, target, source):  # type: ignore[no-untyped-def]
 def _propose(lists, slot, k, score, m, first_rank, second_rank):  # type: ignore[no-untyped-def]
     """Push a derivation onto the heap of a slot."""
     base = slot * 3 * k + k
-    place = lists.about[slot, WAITING]
+    index = lists.about[slot, WAITING]
     lists.about[slot, WAITING] += 1
-    while place > 0 and score > lists.entry_score[base + (place - 1) // 2]:
-        _move(lists, base + place, base + (place - 1) // 2)
-        place = (place - 1) // 2
-    _put(lists, base + place, score, m, first_rank, second_rank)
+    while index > 0 and score > lists.entry_score[base + (index - 1) // 2]:
+        _move(lists, base + index, base + (index - 1) // 2)
+        index = (index - 1) // 2
+    _put(lists, base + index, score, m, first_rank, second_rank)
 
 
 @inner
@@ -440,13 +440,13 @@ def _visit(vertex, scores, siblings, chart, lists, k):  # type: ignore[no-untype
         score = chart.row[m]
         if score <= least:
             continue
-        place = count if count < k else k - 1
+        index = count if count < k else k - 1
         count = min(count + 1, k)
         # A list in descending order is a heap.
-        while place > 0 and score > lists.entry_score[base + place - 1]:
-            _move(lists, base + place, base + place - 1)
-            place -= 1
-        _put(lists, base + place, score, m, 0, 0)
+        while index > 0 and score > lists.entry_score[base + index - 1]:
+            _move(lists, base + index, base + index - 1)
+            index -= 1
+        _put(lists, base + index, score, m, 0, 0)
         if count == k:
             least = lists.entry_score[base + k - 1]
     lists.about[slot, WAITING] = count
@@ -530,21 +530,21 @@ def _read_derivation(goal, rank, scores, siblings, chart, lists, k, heads):  # t
         height -= 1
         vertex = stack[2 * height]
         slot = _visit(vertex, scores, siblings, chart, lists, k)
-        place = slot * 3 * k + stack[2 * height + 1]
-        m = lists.entry[place, 0]
+        index = slot * 3 * k + stack[2 * height + 1]
+        m = lists.entry[index, 0]
         _set_head(vertex, m, heads, size)
         first, second, _ = _edge(vertex, m, scores, siblings)
         if first != NO_VERTEX:
-            stack[2 * height], stack[2 * height + 1] = first, lists.entry[place, 1]
+            stack[2 * height], stack[2 * height + 1] = first, lists.entry[index, 1]
             height += 1
         if second != NO_VERTEX:
-            stack[2 * height], stack[2 * height + 1] = second, lists.entry[place, 2]
+            stack[2 * height], stack[2 * height + 1] = second, lists.entry[index, 2]
             height += 1
 
 
 @entry
 def k_best_projective(scores, siblings, chart, lists, heads, out):  # type: ignore[no-untyped-def]
-    """Write the best projective trees, as many as `out` has places; all are different."""
+    """Write the best projective trees, as many as fit into `out`; all are different."""
     if not scores_are_good(scores, siblings):
         return BAD_SCORE
     fill_chart(scores, siblings, chart)
@@ -570,10 +570,10 @@ def k_best_projective(scores, siblings, chart, lists, heads, out):  # type: igno
 
 
 @part
-def _load(scores, space):  # type: ignore[no-untyped-def]
+def _load(scores, contraction):  # type: ignore[no-untyped-def]
     """Copy the scores to `allowed[d, h]`; return the largest finite size of a score."""
     size = scores.shape[0]
-    allowed = space.allowed[: size * size].reshape(size, size)
+    allowed = contraction.allowed[: size * size].reshape(size, size)
     largest = 0.0
     for d in range(1, size):
         for h in range(size):
@@ -585,31 +585,31 @@ def _load(scores, space):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _start(space, size):  # type: ignore[no-untyped-def]
+def _start(contraction, size):  # type: ignore[no-untyped-def]
     """Make every word a slot of its own."""
-    for place in range(size, size * size):
-        space.weights[place] = space.allowed[place]
-        space.arcs[place] = place
+    for index in range(size, size * size):
+        contraction.weights[index] = contraction.allowed[index]
+        contraction.arcs[index] = index
     for v in range(size):
-        space.state[v] = UNSEEN
-        space.node[v] = v
-        space.entry[v] = v
-        space.first[v] = v
-        space.last[v] = v
-        space.following[v] = -1
-        space.holder[v] = v
-        space.offset[v] = 0.0
+        contraction.state[v] = UNSEEN
+        contraction.node[v] = v
+        contraction.entry[v] = v
+        contraction.first[v] = v
+        contraction.last[v] = v
+        contraction.following[v] = -1
+        contraction.holder[v] = v
+        contraction.offset[v] = 0.0
     for node in range(2 * size):
-        space.up[node] = 0
+        contraction.up[node] = 0
 
 
 @inner
-def _choose(space, size, slot, known, tolerance):  # type: ignore[no-untyped-def]
+def _choose(contraction, size, slot, known, tolerance):  # type: ignore[no-untyped-def]
     """Return the source slot, weight and number of the best arc into a slot; source -1 if there is none.
 
     An arc of the `known` best tree wins against equals, so that the search retraces that very tree.
     """
-    row = space.weights[slot * size : (slot + 1) * size]
+    row = contraction.weights[slot * size : (slot + 1) * size]
     source, weight = 0, -np.inf
     for h in range(1, size):
         if row[h] > weight:
@@ -618,18 +618,18 @@ def _choose(space, size, slot, known, tolerance):  # type: ignore[no-untyped-def
         weight = row[0]
         if weight == -np.inf:
             return -1, weight, 0
-    arc = space.arcs[slot * size + source]
+    arc = contraction.arcs[slot * size + source]
     if known.shape[0] > 0:
-        d = space.entry[slot]
+        d = contraction.entry[slot]
         h = known[d]
-        value = space.allowed[d * size + h] - space.offset[d]
+        value = contraction.allowed[d * size + h] - contraction.offset[d]
         if (h == 0) == (source == 0) and value >= weight - tolerance:
-            source, weight, arc = space.holder[h], value, d * size + h
+            source, weight, arc = contraction.holder[h], value, d * size + h
     return source, weight, arc
 
 
 @inner
-def _cheapest_swap(space, size, slot, source, weight, arc):  # type: ignore[no-untyped-def]
+def _cheapest_swap(contraction, size, slot, source, weight, arc):  # type: ignore[no-untyped-def]
     """Return the least loss of entering a slot by another arc than `arc`, which is in the known tree.
 
     The other arc may not start below the slot in the tree, nor be a second arc of the root.
@@ -638,81 +638,81 @@ def _cheapest_swap(space, size, slot, source, weight, arc):  # type: ignore[no-u
     top = arc // size
     if source != 0:
         for h in range(1, size):
-            value = space.weights[slot * size + h]
+            value = contraction.weights[slot * size + h]
             if h != source and value > -np.inf and weight - value < loss:
-                begin = space.begin[space.arcs[slot * size + h] % size]
-                if begin < space.begin[top] or begin > space.end[top]:
+                begin = contraction.begin[contraction.arcs[slot * size + h] % size]
+                if begin < contraction.begin[top] or begin > contraction.end[top]:
                     loss = weight - value
     # Between two slots only the best arc is kept in the matrix: look at all that run beside `arc`.
-    d = space.first[slot]
+    d = contraction.first[slot]
     while d >= 0:
-        h = space.first[source]
+        h = contraction.first[source]
         while h >= 0:
             if d * size + h != arc:
-                loss = min(loss, weight - (space.allowed[d * size + h] - space.offset[d]))
-            h = space.following[h]
-        d = space.following[d]
+                loss = min(loss, weight - (contraction.allowed[d * size + h] - contraction.offset[d]))
+            h = contraction.following[h]
+        d = contraction.following[d]
     return loss
 
 
 @inner
-def _contract(space, size, begin, length, node, known):  # type: ignore[no-untyped-def]
+def _contract(contraction, size, begin, length, node, known):  # type: ignore[no-untyped-def]
     """Merge the slots at `path[begin:length]`, which form a cycle, into the first of them."""
-    weights, arcs = space.weights, space.arcs
-    slot = space.path[begin]
+    weights, arcs = contraction.weights, contraction.arcs
+    slot = contraction.path[begin]
     row = slot * size
-    entry = space.entry[slot]
-    for place in range(begin, length):
-        member = space.path[place]
-        inside = space.node[member]
-        gain = space.enter_weight[inside]
-        space.up[inside] = node
+    entry = contraction.entry[slot]
+    for index in range(begin, length):
+        member = contraction.path[index]
+        inside = contraction.node[member]
+        gain = contraction.enter_weight[inside]
+        contraction.up[inside] = node
         if known.shape[0] > 0:
-            arc = space.enter[inside]
+            arc = contraction.enter[inside]
             if known[arc // size] != arc % size:
-                entry = space.entry[member]
-            word = space.first[member]
+                entry = contraction.entry[member]
+            word = contraction.first[member]
             while word >= 0:
-                space.offset[word] += gain
-                space.holder[word] = slot
-                word = space.following[word]
+                contraction.offset[word] += gain
+                contraction.holder[word] = slot
+                word = contraction.following[word]
         if member == slot:
             for h in range(size):
                 weights[row + h] -= gain
             continue
-        space.state[member] = MERGED
+        contraction.state[member] = MERGED
         for h in range(size):
             value = weights[member * size + h] - gain
             if value > weights[row + h]:
                 weights[row + h] = value
                 arcs[row + h] = arcs[member * size + h]
-        space.following[space.last[slot]] = space.first[member]
-        space.last[slot] = space.last[member]
+        contraction.following[contraction.last[slot]] = contraction.first[member]
+        contraction.last[slot] = contraction.last[member]
     for d in range(1, size):
-        if d == slot or space.state[d] == MERGED or space.state[d] == DONE:
+        if d == slot or contraction.state[d] == MERGED or contraction.state[d] == DONE:
             continue
         target = d * size + slot
-        for place in range(begin + 1, length):
-            other = d * size + space.path[place]
+        for index in range(begin + 1, length):
+            other = d * size + contraction.path[index]
             if weights[other] > weights[target]:
                 weights[target] = weights[other]
                 arcs[target] = arcs[other]
             weights[other] = -np.inf
-    for place in range(begin, length):
-        weights[row + space.path[place]] = -np.inf
-    space.entry[slot] = entry
-    space.node[slot] = node
+    for index in range(begin, length):
+        weights[row + contraction.path[index]] = -np.inf
+    contraction.entry[slot] = entry
+    contraction.node[slot] = node
 
 
 @part
-def _contract_all(space, size, known, tolerance):  # type: ignore[no-untyped-def]
+def _contract_all(contraction, size, known, tolerance):  # type: ignore[no-untyped-def]
     """Choose an arc into every slot, contracting cycles; grow a path against the arcs until it ends.
 
     Returns the number of nodes (0: no tree) and, if a best tree is `known`, the arc of it that the second
     best tree lacks (-1: there is no second) and the loss (Camerini, Fratta & Maffioli 1980).
     """
-    _start(space, size)
-    state, path = space.state, space.path
+    _start(contraction, size)
+    state, path = contraction.state, contraction.path
     nodes = size
     swapped, least = -1, np.inf
     rooted = False
@@ -724,19 +724,19 @@ def _contract_all(space, size, known, tolerance):  # type: ignore[no-untyped-def
         length = 1
         while length > 0:
             slot = path[length - 1]
-            source, weight, arc = _choose(space, size, slot, known, tolerance)
+            source, weight, arc = _choose(contraction, size, slot, known, tolerance)
             if source < 0 or (source == 0 and rooted):
                 return 0, swapped, least
-            space.enter[space.node[slot]] = arc
-            space.enter_weight[space.node[slot]] = weight
+            contraction.enter[contraction.node[slot]] = arc
+            contraction.enter_weight[contraction.node[slot]] = weight
             if known.shape[0] > 0 and known[arc // size] == arc % size:
-                loss = _cheapest_swap(space, size, slot, source, weight, arc)
+                loss = _cheapest_swap(contraction, size, slot, source, weight, arc)
                 if loss < least:
                     least, swapped = loss, arc
             if source == 0 or state[source] == DONE:
                 rooted = True
-                for place in range(length):
-                    state[path[place]] = DONE
+                for index in range(length):
+                    state[path[index]] = DONE
                 length = 0
             elif state[source] == UNSEEN:
                 path[length] = source
@@ -746,46 +746,46 @@ def _contract_all(space, size, known, tolerance):  # type: ignore[no-untyped-def
                 begin = length - 1
                 while path[begin] != source:
                     begin -= 1
-                _contract(space, size, begin, length, nodes, known)
+                _contract(contraction, size, begin, length, nodes, known)
                 nodes += 1
                 length = begin + 1
     return nodes, swapped, least
 
 
 @part
-def _find_tree(space, size, heads):  # type: ignore[no-untyped-def]
+def _find_tree(contraction, size, heads):  # type: ignore[no-untyped-def]
     """Write the best tree of the allowed arcs; return False if there is none."""
-    nodes, _, _ = _contract_all(space, size, heads[:0], 0.0)
+    nodes, _, _ = _contract_all(contraction, size, heads[:0], 0.0)
     if nodes == 0:
         return False
     for node in range(nodes - 1, size - 1, -1):
         # The arc that enters a cycle replaces the cycle's arc to the same word.
-        arc = space.enter[node]
+        arc = contraction.enter[node]
         inside = arc // size
-        while space.up[inside] != node:
-            inside = space.up[inside]
-        space.enter[inside] = arc
+        while contraction.up[inside] != node:
+            inside = contraction.up[inside]
+        contraction.enter[inside] = arc
     heads[0] = -1
     for d in range(1, size):
-        heads[d] = space.enter[d] % size
+        heads[d] = contraction.enter[d] % size
     return True
 
 
 @entry
-def best_spanning(scores, siblings, space, heads, out):  # type: ignore[no-untyped-def]
+def best_spanning(scores, siblings, contraction, heads, out):  # type: ignore[no-untyped-def]
     """Write the best tree to `heads[0]` and its score to `out[0]`; `siblings` is empty here."""
     if not scores_are_good(scores, siblings):
         return BAD_SCORE
-    _load(scores, space)
-    if not _find_tree(space, scores.shape[0], heads[0]):
+    _load(scores, contraction)
+    if not _find_tree(contraction, scores.shape[0], heads[0]):
         return 0
-    out[0] = tree_score(scores, siblings, heads[0], space.path)
+    out[0] = tree_score(scores, siblings, heads[0], contraction.path)
     return 1
 
 
 @part
 def number_subtrees(heads, begin, end, first, following):  # type: ignore[no-untyped-def]
-    """Number the tokens so that those below v are exactly begin[v]..end[v]; the last two arrays are work."""
+    """Number the tokens so that those below v are exactly begin[v]..end[v]; the last two arrays are scratch."""
     size = heads.shape[0]
     for v in range(size):
         first[v] = -1
@@ -808,9 +808,9 @@ def number_subtrees(heads, begin, end, first, following):  # type: ignore[no-unt
 
 
 @part
-def _restrict(space, size, partition, decision):  # type: ignore[no-untyped-def]
+def _restrict(contraction, size, partition, decision):  # type: ignore[no-untyped-def]
     """Forbid the arcs that a chain of decisions rules out."""
-    allowed = space.allowed[: size * size].reshape(size, size)
+    allowed = contraction.allowed[: size * size].reshape(size, size)
     while decision >= 0:
         arc = partition.decision_arc[decision]
         d, h = arc // size, arc % size
@@ -825,13 +825,13 @@ def _restrict(space, size, partition, decision):  # type: ignore[no-untyped-def]
 
 
 @part
-def _file_subset(scores, space, partition, item, heads, out, tree, decision):  # type: ignore[no-untyped-def]
+def _file_subset(scores, contraction, partition, item, heads, out, tree, decision):  # type: ignore[no-untyped-def]
     """File at `item` the subset of trees left by `decision`; its best is `tree`, its second is sought."""
     size = scores.shape[0]
-    largest = _load(scores, space)
-    _restrict(space, size, partition, decision)
-    number_subtrees(heads[tree], space.begin, space.end, space.first, space.following)
-    _, arc, loss = _contract_all(space, size, heads[tree], ROUNDING * largest)
+    largest = _load(scores, contraction)
+    _restrict(contraction, size, partition, decision)
+    number_subtrees(heads[tree], contraction.begin, contraction.end, contraction.first, contraction.following)
+    _, arc, loss = _contract_all(contraction, size, heads[tree], ROUNDING * largest)
     partition.bound[item] = out[tree] - loss if arc >= 0 else -np.inf
     partition.tree[item] = tree
     partition.decision[item] = decision
@@ -847,17 +847,17 @@ def _decide(partition, number, parent, arc, required):  # type: ignore[no-untype
 
 
 @entry
-def k_best_spanning(scores, siblings, space, partition, heads, out):  # type: ignore[no-untyped-def]
-    """Write the best trees, as many as `out` has places; all are different; O(k n^2). `siblings` is empty.
+def k_best_spanning(scores, siblings, contraction, partition, heads, out):  # type: ignore[no-untyped-def]
+    """Write the best trees, as many as fit into `out`; all are different; O(k n^2). `siblings` is empty.
 
     All trees are kept as subsets, each with its best tree known and filed under the score of its second best.
     Taking a subset's second best tree splits it in two by an arc that the two trees differ in.
     """
-    count = best_spanning(scores, siblings, space, heads, out)
+    count = best_spanning(scores, siblings, contraction, heads, out)
     k, size = out.shape[0], scores.shape[0]
     if count <= 0 or k == 1:
         return count
-    _file_subset(scores, space, partition, 0, heads, out, 0, -1)
+    _file_subset(scores, contraction, partition, 0, heads, out, 0, -1)
     items = 1
     while count < k:
         item = np.argmax(partition.bound[:items])
@@ -865,17 +865,17 @@ def k_best_spanning(scores, siblings, space, partition, heads, out):  # type: ig
             break
         tree, parent, arc = partition.tree[item], partition.decision[item], partition.arc[item]
         without = _decide(partition, 2 * count - 2, parent, arc, False)
-        _load(scores, space)
-        _restrict(space, size, partition, without)
+        _load(scores, contraction)
+        _restrict(contraction, size, partition, without)
         partition.bound[item] = -np.inf
-        if not _find_tree(space, size, heads[count]):
+        if not _find_tree(contraction, size, heads[count]):
             continue
-        out[count] = tree_score(scores, siblings, heads[count], space.path)
+        out[count] = tree_score(scores, siblings, heads[count], contraction.path)
         count += 1
         if count < k:
             required = _decide(partition, 2 * count - 3, parent, arc, True)
-            _file_subset(scores, space, partition, item, heads, out, tree, required)
-            _file_subset(scores, space, partition, items, heads, out, count - 1, without)
+            _file_subset(scores, contraction, partition, item, heads, out, tree, required)
+            _file_subset(scores, contraction, partition, items, heads, out, count - 1, without)
             items += 1
     sort_trees(heads, out, count)
     return count
@@ -886,7 +886,7 @@ def k_best_spanning(scores, siblings, space, partition, heads, out):  # type: ig
 
 @part
 def _gains_of_leaving(scores, siblings, heads, side, gains):  # type: ignore[no-untyped-def]
-    """Write for each word what the score gains when it leaves its head; `side` is work, two rows."""
+    """Write for each word what the score gains when it leaves its head; `side` is scratch, two rows."""
     size = scores.shape[0]
     for direction in (1, -1):
         nearest, before = side[0], side[1]
@@ -906,10 +906,10 @@ def _gains_of_leaving(scores, siblings, heads, side, gains):  # type: ignore[no-
 
 
 @part
-def _best_move(scores, siblings, heads, space, gains, side):  # type: ignore[no-untyped-def]
+def _best_move(scores, siblings, heads, contraction, gains, side):  # type: ignore[no-untyped-def]
     """Return the word and the new head whose change gains most (0: none); the root keeps its dependent."""
     size = scores.shape[0]
-    number_subtrees(heads, space.begin, space.end, space.first, space.following)
+    number_subtrees(heads, contraction.begin, contraction.end, contraction.first, contraction.following)
     _gains_of_leaving(scores, siblings, heads, side, gains)
     best, best_d, best_h = 0.0, 0, 0
     beyond = side[0]
@@ -926,7 +926,7 @@ def _best_move(scores, siblings, heads, space, gains, side):  # type: ignore[no-
                 if heads[d] == h:
                     s = d
                     continue
-                if heads[d] == 0 or space.begin[d] <= space.begin[h] <= space.end[d]:
+                if heads[d] == 0 or contraction.begin[d] <= contraction.begin[h] <= contraction.end[d]:
                     continue
                 gain = gains[d] + scores[h, d] + siblings[h, d, s]
                 after = beyond[d]
@@ -938,19 +938,19 @@ def _best_move(scores, siblings, heads, space, gains, side):  # type: ignore[no-
 
 
 @entry
-def rearrange(scores, siblings, space, side, heads, out):  # type: ignore[no-untyped-def]
+def rearrange(scores, siblings, contraction, side, heads, out):  # type: ignore[no-untyped-def]
     """Improve the tree in `heads[0]` by the best change of one head as long as the score rises."""
     tree = heads[0]
-    out[0] = tree_score(scores, siblings, tree, space.path)
+    out[0] = tree_score(scores, siblings, tree, contraction.path)
     if out[0] == -np.inf:
         return 0
     while True:
-        d, h = _best_move(scores, siblings, tree, space, space.offset, side)
+        d, h = _best_move(scores, siblings, tree, contraction, contraction.offset, side)
         if d == 0:
             return 1
         old = tree[d]
         tree[d] = h
-        score = tree_score(scores, siblings, tree, space.path)
+        score = tree_score(scores, siblings, tree, contraction.path)
         if not score > out[0]:
             # The gain was a matter of rounding.
             tree[d] = old

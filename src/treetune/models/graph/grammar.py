@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Sentence, Tree
-from treetune.errors import ConfigError, unknown_name
+from treetune.errors import ConfigError
 from treetune.features.clusters import Clusters
-from treetune.features.encoding import BASE_LABEL_COLUMN, INPUTS, Encoder
+from treetune.features.encoding import BASE_LABEL_COLUMN, INPUTS, Encoder, encode_base_heads
 from treetune.features.templates import TemplateSet, check_stacked, load_templates
 from treetune.models.graph import _arc_kernels as kernels
+from treetune.models.graph.search import NO_BASE_TREES, NOTHING_FIXED, Batch
 from treetune.models.graph.templates import (
     ARC,
     COARSE,
@@ -27,6 +28,7 @@ from treetune.models.graph.templates import (
     needed,
 )
 from treetune.models.labels import TAGS, LabelTable
+from treetune.models.options import check_memory_limit, check_values, option
 from treetune.weights.flat import FlatFrozenWeights
 from treetune.weights.store import FrozenWeights
 
@@ -39,39 +41,33 @@ LABELLERS = (JOINT, SECOND_STAGE)
 
 @dataclass(frozen=True)
 class GraphConfig:
-    """The options of a graph parser.
+    """The options of a graph parser."""
 
-    `order` 2 adds the scores of adjacent siblings. `decoder` "non-projective" lets arcs cross. `labels` are
-    scored together with arcs ("joint") or chosen for the finished tree ("second-stage"). `max_memory` is how
-    many GB one sentence may take. The others are as in `TransitionConfig`.
-    """
-
-    order: int = 1
-    decoder: str = PROJECTIVE
-    labels: str = SECOND_STAGE
-    features: str = "default"
-    inputs: tuple[str, ...] = INPUTS
-    min_count: int = 2
-    min_lifted: int = 20
-    clusters: str | None = None
-    labels_by_tag: bool = True
-    max_memory: float = 2.0
+    order: int = option(1, "Factors: 1 single arcs; 2 also pairs of adjacent siblings.", choices=(1, 2))
+    decoder: str = option(
+        PROJECTIVE, "Trees that can be parsed: projective, or with crossing arcs.", choices=DECODERS, search=True
+    )
+    labels: str = option(
+        SECOND_STAGE,
+        "Labels are scored jointly with arcs, or chosen for the finished tree in a second stage.",
+        choices=LABELLERS,
+        noun="way to label",
+    )
+    features: str = option("default", "Feature set: a name, or a file of templates (.txt).")
+    inputs: tuple[str, ...] = option(
+        INPUTS, "Tag columns the parser may use, where the treebank has them.", choices=INPUTS, noun="input column"
+    )
+    min_count: int = option(2, "Words seen less often in training are treated as unknown.", minimum=1)
+    min_lifted: int = option(
+        20, "Labels of pseudo-projective (lifted) arcs seen less often are not learned.", minimum=1
+    )
+    clusters: str | None = option(None, "File of word clusters, for feature sets that use them; stored in the model.")
+    labels_by_tag: bool = option(True, "Allow a word only labels that its UPOS tag has had in the treebank.")
+    max_memory: float = option(2.0, "Most working memory for one sentence, in GB.", search=True)
 
     def __post_init__(self) -> None:
-        if self.order not in (1, 2):
-            raise ConfigError(f"order must be 1 or 2, found {self.order}")
-        for name in ("min_count", "min_lifted"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} must be at least 1, found {getattr(self, name)}")
-        if not 0 < self.max_memory < float("inf"):
-            raise ConfigError(f"max_memory must be a number of GB above 0, found {self.max_memory:g}")
-        if self.decoder not in DECODERS:
-            raise unknown_name("decoder", self.decoder, DECODERS)
-        if self.labels not in LABELLERS:
-            raise unknown_name("way to label", self.labels, LABELLERS)
-        for name in self.inputs:
-            if name not in INPUTS:
-                raise unknown_name("input column", name, INPUTS)
+        check_values(self)
+        check_memory_limit(self.max_memory)
 
     @property
     def joint(self) -> bool:
@@ -119,10 +115,21 @@ class GraphGrammar:
         """Which labels an arc may bear; see `LabelTable.masks`."""
         return self.labels.masks(self.encoder)
 
+    @cached_property
     def templates(self) -> kernels.Templates:
-        """Return the templates as the kernels read them."""
+        """The templates as the kernels read them."""
         coarse_tags = self.encoder.values.get(COARSE, [])
         return compile_templates(self.template_set, self.encoder.columns, coarse_tags)
+
+    def setup(self, weights: kernels.Weights, options: kernels.Options) -> kernels.SearchSetup:
+        """Return the setup of a search with these weights."""
+        return kernels.SearchSetup(self.templates, weights, options, self.masks)
+
+    def encode(self, sentences: Sequence[Sentence]) -> Batch:
+        """Return sentences as the kernels read them, without constraints."""
+        columns, offsets = self.encoder.encode(sentences)
+        base_heads = encode_base_heads(sentences) if self.is_stacked else NO_BASE_TREES
+        return Batch(columns, offsets, self.labels.tags(self.encoder, columns), base_heads, NOTHING_FIXED)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -10,8 +9,9 @@ from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Tree
 from treetune.models.base import Candidate
+from treetune.models.graph._arc_kernels import SearchResult, SearchSetup
 from treetune.models.graph.labelling import best_choices, keep_fixed
-from treetune.models.graph.scoring import Batch, Found, Task, label_scores
+from treetune.models.graph.search import Batch, label_scores
 from treetune.models.labels import NO_LABEL, LabelTable
 
 # Score, heads and labels of one sentence.
@@ -19,17 +19,17 @@ Ranked: TypeAlias = tuple[float, NDArray[np.int32], NDArray[np.int32]]
 
 
 def candidates(
-    task: Task, labels: LabelTable, found: Found, batch: Batch, place: int, k: int, asked: int
+    setup: SearchSetup, labels: LabelTable, result: SearchResult, batch: Batch, index: int, k: int, asked: int
 ) -> tuple[list[Candidate[Tree]], bool]:
     """Return up to k different trees of one sentence, and whether there are no others to ask for."""
-    words = slice(int(batch.offsets[place]), int(batch.offsets[place + 1]))
+    words = slice(int(batch.offsets[index]), int(batch.offsets[index + 1]))
     fixed = batch.fixed[:, words] if batch.fixed.shape[1] else None
     ranked = [
-        (float(found.scores[place, rank]), found.heads[rank, words], found.labels[rank, words])
-        for rank in range(int(found.counts[place]))
+        (float(result.scores[index, rank]), result.heads[rank, words], result.labels[rank, words])
+        for rank in range(int(result.counts[index]))
     ]
-    if task.options.joint and asked > 1:
-        ranked = _with_other_labels(task, ranked, batch.one(place), fixed, asked)
+    if setup.options.joint and asked > 1:
+        ranked = _with_other_labels(setup, ranked, batch.one(index), fixed, asked)
     distinct: dict[Tree, Candidate[Tree]] = {}
     for score, heads, numbers in ranked:
         tree = labels.tree(heads, numbers, None if fixed is None else fixed[0])
@@ -39,15 +39,15 @@ def candidates(
 
 
 def _with_other_labels(
-    task: Task, ranked: list[Ranked], sentence: Batch, fixed: NDArray[np.int32] | None, k: int
+    setup: SearchSetup, ranked: list[Ranked], sentence: Batch, fixed: NDArray[np.int32] | None, k: int
 ) -> list[Ranked]:
     """Return the k best labelled trees: their heads are among those of the k best trees, best labels given."""
     everything: list[Ranked] = []
     if fixed is not None:
         # A label that is fixed need not be one that the tag has borne.
-        sentence = replace(sentence, tags=np.where(fixed[1] >= 0, np.int32(0), sentence.tags))
+        sentence = sentence._replace(tags=np.where(fixed[1] >= 0, np.int32(0), sentence.tags))
     for score, heads, _ in ranked:
-        scores = label_scores(task, sentence, heads)
+        scores = label_scores(setup, sentence, heads)
         if fixed is not None:
             keep_fixed(scores, fixed[1, 1:])
         for loss, chosen in best_choices(scores, k):

@@ -1,4 +1,4 @@
-"""A treebank as arrays, and the updates a graph parser makes from it."""
+"""Online learning of a graph parser from a treebank."""
 
 from __future__ import annotations
 
@@ -11,204 +11,111 @@ from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ConfigError
-from treetune.features.encoding import encode_base_heads
 from treetune.models.graph import _arc_kernels as kernels
-from treetune.models.graph.grammar import GraphConfig, GraphGrammar, GraphWeights
+from treetune.models.graph import _training_kernels as training
+from treetune.models.graph.grammar import GraphGrammar, GraphWeights
 from treetune.models.graph.online_decoder import GraphOnlineDecoder
 from treetune.models.graph.parser import GraphParser
-from treetune.models.graph.scoring import NO_BASE_TREES, Task, check_memory, make_space, make_work, pairs_of_arc
-from treetune.models.learning_options import (
-    FACTORED_MIRA,
-    MIRA,
-    PERCEPTRON,
-    check_learner,
-    learner_of_warm_start,
-    learner_settings,
-)
+from treetune.models.graph.search import check_memory, make_room, pairs_of_arc
+from treetune.models.learning_options import FACTORED_MIRA, LearnerConfig
+from treetune.models.online import UPDATE_RULES, OnlineLearner
 from treetune.models.training_trees import check_gold, lift, lift_known
 from treetune.weights.flat import FlatLiveWeights
-from treetune.weights.store import LiveWeights, make_margins, margin_bytes
+from treetune.weights.store import LiveWeights, make_margins, make_update, margin_bytes
 
-RULES = {PERCEPTRON: kernels.PERCEPTRON, MIRA: kernels.MIRA, FACTORED_MIRA: kernels.FACTORED}
-DEFAULT_LEARNER = MIRA
-DEFAULT_CLIP = 0.1
 LIVE_UNITS = np.ones(2)
 
 
-def check_learning(
-    config: GraphConfig,
-    *,
-    learner: str | None = None,
-    update: str | None = None,
-    k: int = 5,
-    clip: float | None = None,
-    cost_augmented: bool = False,
-) -> None:
-    """Raise ConfigError unless a graph parser with these options can learn so."""
-    check_learner(learner, k=k, clip=clip)
-    if update is not None:
-        raise ConfigError(f"update {update!r} is for transition parsers; a graph parser learns from whole trees")
-    if learner == FACTORED_MIRA and config.order != 1:
-        raise ConfigError("factored-mira compares single arcs, so it is for graph parsers of order 1")
-    if learner == FACTORED_MIRA and cost_augmented:
-        raise ConfigError("factored-mira compares every arc with the gold one, so there is no search to augment")
+class GraphLearner(OnlineLearner[GraphParser, Tree]):
+    """The online learner of a graph parser: weights of arcs (`arcs`) and of labels (`rows`).
 
+    MIRA lets gold lead each of the `k` best trees by the number of its wrong words; factored MIRA lets every gold arc
+    lead every other arc to the same word by one (McDonald et al. 2005).
+    """
 
-class GraphLearner:
-    """Live weights of a graph parser, and one pass over any part of its treebank at a time."""
+    grammar: GraphGrammar
 
-    def __init__(
-        self,
-        parser: GraphParser,
-        treebank: Sequence[Example],
-        *,
-        learner: str | None = None,
-        update: str | None = None,
-        k: int = 5,
-        clip: float | None = None,
-        cost_augmented: bool = False,
-        warm_start: bool = False,
-    ) -> None:
-        check_learning(parser.config, learner=learner, update=update, k=k, clip=clip, cost_augmented=cost_augmented)
-        self.parser = parser
-        if warm_start:
-            learner, clip = learner_of_warm_start(learner, clip, parser.learned_by)
-            # The learner of the weights may refuse what another would have taken.
-            check_learning(parser.config, learner=learner, cost_augmented=cost_augmented)
-        self.learner = learner or DEFAULT_LEARNER
-        self.clip = DEFAULT_CLIP if clip is None else clip
-        self.k = k if self.learner == MIRA else 1
-        self.cost_augmented = cost_augmented
+    @staticmethod
+    def check_options(model: GraphParser, config: LearnerConfig) -> None:
+        """Raise ConfigError for options that a graph parser does not have, or that do not go together."""
+        OnlineLearner.check_options(model, config)
+        if config.learner == FACTORED_MIRA and model.config.order != 1:
+            raise ConfigError("factored-mira compares single arcs, so it is for graph parsers of order 1")
+        if config.learner == FACTORED_MIRA and config.cost_augmented:
+            raise ConfigError("factored-mira compares every arc with the gold one, so there is no search to augment")
+
+    def _prepare(self, treebank: Sequence[Example], *, warm_start: bool) -> None:
+        parser = self.model
         sentences = [example.sentence for example in treebank]
+        crossing = parser.options.crossing
         if warm_start:
             labels = parser.grammar.labels
-            trees = lift_known(treebank, labels, crossing=parser.options.crossing)
+            trees = lift_known(treebank, labels, crossing=crossing)
             self.grammar = replace(parser.grammar, labels=labels.widen_tags(sentences, trees))
             self.arcs = FlatLiveWeights.thaw(parser.weights.arcs)
-            self.labels = LiveWeights.thaw(parser.weights.labels)
+            self.rows = LiveWeights.thaw(parser.weights.labels)
         else:
             check_gold(treebank)
             trees = [example.gold for example in treebank]
-            if not parser.options.crossing:
+            if not crossing:
                 trees = lift(treebank, min_lifted=parser.config.min_lifted)
             self.grammar = GraphGrammar.learn(sentences, trees, parser.config)
             self.arcs = FlatLiveWeights()
-            self.labels = LiveWeights(len(self.grammar.labels))
-        self._columns, self._offsets = self.grammar.encoder.encode(sentences)
-        self._tags = self.grammar.labels.tags(self.grammar.encoder, self._columns)
-        self._base_heads = encode_base_heads(sentences) if self.grammar.is_stacked else NO_BASE_TREES
-        self._gold = self._encode_gold(trees)
-        self._templates = self.grammar.templates()
-        self._task = self.task()
-        self._make_space(allowed=parser.config.max_memory)
-
-    def _encode_gold(self, trees: Sequence[Tree]) -> NDArray[np.int32]:
+            self.rows = LiveWeights(len(self.grammar.labels))
+        self._batch = self.grammar.encode(sentences)
+        self.offsets = self._batch.offsets
         ids = self.grammar.labels.ids()
         heads = [head for tree in trees for head in tree.heads]
-        return np.array([heads, [ids[label] for tree in trees for label in ("", *tree.labels[1:])]], np.int32)
+        numbers = [ids[label] for tree in trees for label in ("", *tree.labels[1:])]
+        self._gold = np.array([heads, numbers], np.int32)
+        self._make_room()
 
-    def _make_space(self, *, allowed: float) -> None:
-        templates, lengths = self._task.templates, np.diff(self._offsets) - 1
-        longest = int(lengths.max(initial=1))
+    def _make_room(self) -> None:
+        setup, lengths = self.setup(), self._batch.lengths
+        templates, longest = setup.templates, int(lengths.max(initial=1))
         # All different features of k + 1 trees. Factored MIRA stops where it has changed as many as of 16.
         compared = 16 if self.learner == FACTORED_MIRA else self.k + 1
-        room = compared * longest * pairs_of_arc(templates, longest)
-        check_memory(lengths, self._task, k=self.k, allowed=allowed, more=margin_bytes(room, self.k))
-        self._space = make_space(self._task, longest, k=self.k)
-        self._work = make_work(self._task, longest, k=self.k)
-        self._margins = make_margins(room, self.k)
-        self._lesson = kernels.Lesson(
-            rule=RULES[self.learner], k=self.k, clip=self.clip, cost=float(self.cost_augmented)
-        )
+        pairs = compared * longest * pairs_of_arc(templates, longest)
+        allowed, more = self.model.config.max_memory, margin_bytes(pairs, self.k)
+        check_memory(lengths, setup, k=self.k, allowed=allowed, more=more)
+        self._room = make_room(setup, longest, k=self.k)
+        self._margins = make_margins(pairs, self.k)
         # Labels of a second stage are changed beside the trees.
-        room += 2 * longest * int(templates.bounds[1] - templates.bounds[0])
-        self._update = kernels.Update(
-            features=np.empty(room, np.uint64),
-            outputs=np.empty(room, np.uint16),
-            deltas=np.empty(room, np.float32),
-            counters=np.zeros(2, np.int64),
-        )
-
-    def task(self) -> Task:
-        """Return what a search with the weights as they are needs to know."""
-        return Task(self._templates, self._weights(), self.parser.options, self.grammar.masks)
-
-    def _weights(self) -> kernels.Weights:
-        return kernels.Weights(self.arcs.store, self.labels.store, LIVE_UNITS)
-
-    def __len__(self) -> int:
-        """Return the number of sentences."""
-        return len(self._offsets) - 1
-
-    def words(self, order: NDArray[np.int64]) -> int:
-        """Return the number of words in sentences `order`."""
-        return int((self._offsets[order + 1] - self._offsets[order] - 1).sum())
-
-    def learn(self, order: NDArray[np.int64]) -> int:
-        """Learn from the sentences numbered `order`, one after the other; return how many led to an update."""
-        done = updated = 0
-        while done < len(order):
-            weights, averages = self._weights(), kernels.Averages(self.arcs.averages, self.labels.averages)
-            made, changed, wanted = kernels.train_range(
-                self._task.templates, weights, averages, self._task.options, self._lesson, self._columns,
-                self._offsets, self._base_heads, self._task.masks, self._tags, self._gold, order, done, len(order),
-                self._space, *self._work, self._margins, self._update,
-            )  # fmt: skip
-            done += made
-            updated += changed
-            if done < len(order):
-                self._grow(wanted)
-            while not kernels.finish_update(self._weights(), averages, self._update):
-                self._grow(wanted)
-        return updated
-
-    def _grow(self, changes: int) -> None:
-        self.arcs.grow(changes)
-        self.labels.grow(changes)
-
-    def settings(self) -> dict[str, Any]:
-        """Return how it learns, every default filled in."""
-        return {
-            **learner_settings(self.learner, k=self.k, clip=self.clip),
-            "cost_augmented": self.cost_augmented,
-        }
+        self.pending = make_update(pairs + 2 * longest * int(templates.bounds[1] - templates.bounds[0]))
 
     @property
-    def largest_step(self) -> float:
-        """The largest step along one difference; weights are of that order of size."""
-        return 1.0 if self.learner == PERCEPTRON else self.clip
+    def stores(self) -> dict[str, LiveWeights | FlatLiveWeights]:
+        """The weights of arcs and of labels."""
+        return {"arcs.": self.arcs, "labels.": self.rows}
+
+    def setup(self) -> kernels.SearchSetup:
+        """Return the setup of a search with the current weights."""
+        weights = kernels.Weights(self.arcs.store, self.rows.store, LIVE_UNITS)
+        return self.grammar.setup(weights, self.model.options)
+
+    def settings(self) -> dict[str, Any]:
+        """Return the options of the learner."""
+        return {**super().settings(), "cost_augmented": self.config.cost_augmented}
+
+    def _train(self, order: NDArray[np.int64], first: int) -> tuple[int, int, int]:
+        averages = training.Averages(self.arcs.averages, self.rows.averages)
+        learning = training.Learning(UPDATE_RULES[self.learner], self.k, self.clip, float(self.config.cost_augmented))
+        made, changed, wanted = training.train_range(
+            self.setup(), averages, learning, self._batch, self._gold, order, first, len(order), *self._room,
+            self._margins, self.pending,
+        )  # fmt: skip
+        return made, changed, wanted
+
+    def add(self, features: NDArray[np.uint64], outputs: NDArray[np.uint16], deltas: NDArray[np.float32]) -> None:
+        """Add `deltas` to the weights of (feature, output) pairs, of arcs and of labels."""
+        is_arc = outputs == kernels.ARC_OUTPUT
+        self.arcs.add(features[is_arc], deltas[is_arc])
+        self.rows.add(features[~is_arc], outputs[~is_arc], deltas[~is_arc])
 
     def online_decoder(self, sentences: Sequence[Sentence]) -> GraphOnlineDecoder:
-        """Return lists of candidates for sentences without gold trees, under the weights as they move."""
+        """Return a decoder of sentences without gold trees, with the current weights."""
         return GraphOnlineDecoder(self, sentences)
 
-    def step(self) -> None:
-        """Count one example as seen."""
-        self.arcs.step()
-        self.labels.step()
-
-    def restart_average(self) -> None:
-        """Average from here on only."""
-        self.arcs.restart_average()
-        self.labels.restart_average()
-
-    def tensors(self) -> dict[str, NDArray[Any]]:
-        """Return all that `restore` needs to go on from here."""
-        arcs = {f"arcs.{name}": array for name, array in self.arcs.tensors().items()}
-        return {**arcs, **{f"labels.{name}": array for name, array in self.labels.tensors().items()}}
-
-    def restore(self, tensors: dict[str, NDArray[Any]]) -> None:
-        """Go on from where `tensors` was taken."""
-        for prefix, weights in (("arcs.", self.arcs), ("labels.", self.labels)):
-            weights.restore(
-                {name.removeprefix(prefix): array for name, array in tensors.items() if name.startswith(prefix)}
-            )
-
     def snapshot(self) -> GraphWeights:
-        """Return the averaged weights as they are now."""
-        return GraphWeights(self.arcs.freeze(), self.labels.freeze())
-
-    def install(self, model: GraphParser, weights: GraphWeights) -> None:
-        """Let a parser predict with the weights of a snapshot."""
-        learned_by = learner_settings(self.learner, k=self.k, clip=self.clip)
-        model.fit(self.grammar, weights.share(), learned_by=learned_by)
+        """Return the averaged weights."""
+        return GraphWeights(self.arcs.freeze(), self.rows.freeze())

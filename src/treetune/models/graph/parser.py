@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any, ClassVar, Self, Unpack
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treetune.corpus.sentence import Example, Sentence, Tree
+from treetune.corpus.sentence import Sentence, Tree
 from treetune.corpus.wellformed import is_tree
 from treetune.errors import ConfigError, DataError, ModelError
-from treetune.features.encoding import COLUMNS, Encoder, encode_base_heads
+from treetune.features.encoding import COLUMNS, Encoder
 from treetune.features.templates import TemplateSet, check_clusters
-from treetune.models.base import Candidate, Learner
+from treetune.models.base import Candidate
 from treetune.models.constraints import encode_fixed
 from treetune.models.feature_model import TreeParser
 from treetune.models.graph import _arc_kernels as kernels
+from treetune.models.graph._arc_kernels import SearchResult, SearchSetup
 from treetune.models.graph.grammar import (
     FAMILY,
     NON_PROJECTIVE,
@@ -27,19 +28,9 @@ from treetune.models.graph.grammar import (
     templates_of,
 )
 from treetune.models.graph.k_best import candidates
-from treetune.models.graph.scoring import (
-    NO_BASE_TREES,
-    NOTHING_FIXED,
-    Batch,
-    Found,
-    Task,
-    check_memory,
-    collect,
-    run,
-)
+from treetune.models.graph.search import Batch, check_memory, collect, run
 from treetune.models.graph.templates import compile_templates
 from treetune.models.labels import LabelTable
-from treetune.models.learning_options import LearningOptions
 from treetune.weights.flat import FlatFrozenWeights
 from treetune.weights.store import FrozenWeights
 
@@ -47,11 +38,10 @@ from treetune.weights.store import FrozenWeights
 class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
     """A labelled graph parser; every output is a tree with exactly one root.
 
-    Train it with `treetune.train`, or get a trained one from `treetune.load`.
+    Train it with `fit` or `treetune.train`, or get a trained one from `treetune.load`.
     """
 
     kind: ClassVar[str] = FAMILY
-    search_options: ClassVar[tuple[str, ...]] = ("decoder", "max_memory")
 
     def __init__(self, config: GraphConfig | None = None, **options: Any) -> None:
         super().__init__(config or GraphConfig(), options)
@@ -59,12 +49,6 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
         templates = templates_of(self.config)
         compile_templates(templates, COLUMNS)
         check_clusters(self.config.clusters, templates, self.config.features)
-        self._templates: kernels.Templates | None = None
-
-    def fit(self, grammar: GraphGrammar, weights: GraphWeights, *, learned_by: Mapping[str, Any] | None = None) -> None:
-        """Take over what was learned; trainers call this."""
-        super().fit(grammar, weights, learned_by=learned_by)
-        self._templates = grammar.templates()
 
     @property
     def options(self) -> kernels.Options:
@@ -74,7 +58,7 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
 
     @property
     def is_stacked(self) -> bool:
-        """Whether the parser was trained with the trees of another one, and needs them."""
+        """Whether the parser was trained with base trees (stacking), and needs them."""
         return self.grammar.is_stacked
 
     @property
@@ -91,8 +75,8 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
         where a sentence needs more working memory than `max_memory`.
         """
         batch = self._encode(sentences, constraints)
-        found = self._search(batch, k=1, threads=threads)
-        return [self._tree(found.heads[0], found.labels[0], batch, place) for place in range(len(sentences))]
+        result = self._search(batch, k=1, threads=threads)
+        return [self._tree(result.heads[0], result.labels[0], batch, index) for index in range(len(sentences))]
 
     def k_best_batch(
         self,
@@ -111,14 +95,14 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
         if k < 1:
             raise ConfigError(f"k must be at least 1, found {k}")
         lists: list[list[Candidate[Tree]]] = [[] for _ in sentences]
-        left, asked = list(range(len(sentences))), k
+        left, asked, setup = list(range(len(sentences))), k, self._setup()
         while left:
-            fixed = None if constraints is None else [constraints[place] for place in left]
-            batch = self._encode([sentences[place] for place in left], fixed)
-            found = self._search(batch, k=asked, threads=threads)
+            fixed = None if constraints is None else [constraints[index] for index in left]
+            batch = self._encode([sentences[index] for index in left], fixed)
+            result = self._search(batch, k=asked, threads=threads)
             short = []
-            for place, sentence in enumerate(left):
-                lists[sentence], is_all = candidates(self._task(), self.grammar.labels, found, batch, place, k, asked)
+            for index, sentence in enumerate(left):
+                lists[sentence], is_all = candidates(setup, self.grammar.labels, result, batch, index, k, asked)
                 # Trees with lifted arcs may be one and the same when the arcs are put back: then there are too few.
                 if len(lists[sentence]) < k and not is_all:
                     short.append(sentence)
@@ -137,29 +121,10 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
 
     def score(self, sentence: Sentence, output: Tree | Candidate[Tree]) -> float:
         """Return the exact score of a tree under the averaged weights."""
-        features, outputs, task = self._pairs(sentence, output)
-        arcs, labels = kernels.sum_pairs(task.weights, features, outputs, len(features))
-        arcs *= task.weights.units[0]
-        return float(arcs + labels * task.weights.units[1] if self.config.joint else arcs)
-
-    def check_learning(self, **options: Unpack[LearningOptions]) -> None:
-        """Raise ConfigError if `learner` would refuse these options."""
-        from treetune.models.graph.learner import check_learning
-
-        check_learning(self.config, **options)
-
-    def learner(
-        self,
-        treebank: Sequence[Example],
-        *,
-        seed: int = 0,
-        warm_start: bool = False,
-        **options: Unpack[LearningOptions],
-    ) -> Learner[Tree]:
-        """Return what learns from `treebank`; nothing is drawn at random, so `seed` has no effect."""
-        from treetune.models.graph.learner import GraphLearner
-
-        return GraphLearner(self, treebank, warm_start=warm_start, **options)
+        features, outputs, setup = self._pairs(sentence, output)
+        arcs, labels = kernels.sum_pairs(setup.weights, features, outputs, len(features))
+        arcs *= setup.weights.units[0]
+        return float(arcs + labels * setup.weights.units[1] if self.config.joint else arcs)
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return (configuration, arrays): all that `from_state` needs."""
@@ -170,7 +135,7 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
             **grammar.template_set.state(),
             "encoder": grammar.encoder.state(),
             "stacked": grammar.is_stacked,
-            "learned_by": dict(self.learned_by),
+            "trained_by": dict(self.trained_by),
             "arc_scale": weights.arcs.scale,
             "label_scale": weights.labels.scale,
         }
@@ -193,40 +158,37 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
             FlatFrozenWeights.from_tensors(config["arc_scale"], arcs),
             FrozenWeights.from_tensors(len(labels), config["label_scale"], rows),
         )
-        parser.fit(grammar, weights, learned_by=config.get("learned_by", {}))
+        parser.set_trained(grammar, weights, trained_by=config["trained_by"])
         return parser
 
-    def _task(self) -> Task:
+    def _setup(self) -> SearchSetup:
         weights = self.weights
         units = np.array([1 / weights.arcs.scale, 1 / weights.labels.scale])
         stores = kernels.Weights(weights.arcs.store, weights.labels.store, units)
-        assert self._templates is not None
-        return Task(self._templates, stores, self.options, self.grammar.masks)
+        return self.grammar.setup(stores, self.options)
 
     def _encode(self, sentences: Sequence[Sentence], constraints: Sequence[Tree] | None) -> Batch:
-        columns, offsets = self.grammar.encoder.encode(sentences)
-        base_heads = encode_base_heads(sentences) if self.grammar.is_stacked else NO_BASE_TREES
-        fixed = NOTHING_FIXED
-        if constraints is not None:
-            crossing = self.options.crossing
-            fixed = np.stack(encode_fixed(sentences, constraints, labels=self.grammar.labels, crossing=crossing))
-        tags = self.grammar.labels.tags(self.grammar.encoder, columns)
-        return Batch(columns, offsets, tags, base_heads, fixed)
+        batch = self.grammar.encode(sentences)
+        if constraints is None:
+            return batch
+        crossing = self.options.crossing
+        fixed = encode_fixed(sentences, constraints, labels=self.grammar.labels, crossing=crossing)
+        return batch._replace(fixed=np.stack(fixed))
 
-    def _search(self, batch: Batch, *, k: int, threads: int) -> Found:
-        task = self._task()
-        check_memory(batch.lengths, task, k=k, allowed=self.config.max_memory)
-        found = run(task, batch, k=k, threads=threads)
-        if (found.counts < 0).any():
+    def _search(self, batch: Batch, *, k: int, threads: int) -> SearchResult:
+        setup = self._setup()
+        check_memory(batch.lengths, setup, k=k, allowed=self.config.max_memory)
+        result = run(setup, batch, k=k, threads=threads)
+        if (result.counts < 0).any():
             raise ModelError("a score of this parser is not a number; its weights are damaged")
-        if (found.counts == 0).any():
-            place = int(np.flatnonzero(found.counts == 0)[0]) + 1
-            raise DataError(f"sentence {place}: no tree with one root has all that is fixed; leave something open")
-        return found
+        if (result.counts == 0).any():
+            number = int(np.flatnonzero(result.counts == 0)[0]) + 1
+            raise DataError(f"sentence {number}: no tree with one root has all that is fixed; leave something open")
+        return result
 
     def _pairs(
         self, sentence: Sentence, output: Tree | Candidate[Tree]
-    ) -> tuple[NDArray[np.uint64], NDArray[np.uint16], Task]:
+    ) -> tuple[NDArray[np.uint64], NDArray[np.uint16], SearchSetup]:
         tree = output.output if isinstance(output, Candidate) else output
         if len(tree) != len(sentence):
             raise ModelError(f"expected a tree of {len(sentence)} words, found {len(tree)}")
@@ -235,10 +197,9 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
             labels = np.array(output.derivation[len(tree) + 1 :], np.int32)
         else:
             heads, labels = self._numbers(tree)
-        task = self._task()
-        batch = self._encode([sentence], None)
-        features, outputs = collect(task, batch, heads, labels)
-        return features, outputs, task
+        setup = self._setup()
+        features, outputs = collect(setup, self.grammar.encode([sentence]), heads, labels)
+        return features, outputs, setup
 
     def _numbers(self, tree: Tree) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         ids = self.grammar.labels.ids()
@@ -249,7 +210,7 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
                 raise ModelError(f"the label {label!r} is none of the model's; known: {', '.join(self.labels)}")
         return np.array(tree.heads, np.int32), np.array([ids[label] for label in tree.labels], np.int32)
 
-    def _tree(self, heads: NDArray[np.int32], labels: NDArray[np.int32], batch: Batch, place: int) -> Tree:
-        start, end = int(batch.offsets[place]), int(batch.offsets[place + 1])
+    def _tree(self, heads: NDArray[np.int32], labels: NDArray[np.int32], batch: Batch, index: int) -> Tree:
+        start, end = int(batch.offsets[index]), int(batch.offsets[index + 1])
         fixed = batch.fixed[0, start:end] if batch.fixed.shape[1] else None
         return self.grammar.labels.tree(heads[start:end], labels[start:end], fixed)

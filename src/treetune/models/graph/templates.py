@@ -1,7 +1,7 @@
 """Feature templates of arcs, labels, words between and siblings, compiled for the kernels.
 
 The first word of a group's name says what its templates are of: ``[arc …]``, ``[label …]``, ``[between …]`` or
-``[sibling …]``. Places: ``H`` the head, ``D`` the dependent, both with neighbours such as ``H+1`` or ``D-2``;
+``[sibling …]``. Addresses: ``H`` the head, ``D`` the dependent, both with neighbours such as ``H+1`` or ``D-2``;
 ``D<`` and ``D>`` (of the others too) the nearest word to the left or right that is not transparent: whatever is
 no part of a noun phrase, so that ``D<.w`` is often the preposition or conjunction that marks D; ``D^`` the head
 that the base parser gave to D; ``B`` a word between; ``S`` the nearest sibling towards the head; for labels given in a
@@ -23,13 +23,13 @@ from treetune.features.templates import Template, TemplateSet, reads_base_tree, 
 from treetune.models.graph import _arc_kernels as kernels
 
 ARC, LABEL, BETWEEN, SIBLING = "arc", "label", "between", "sibling"
-PLACES_OF_GROUP = {
+ADDRESSES_OF_GROUP = {
     ARC: ("H", "D", "A"),
     LABEL: ("H", "D", "A", "S", "G", "Dl", "Dr"),
     BETWEEN: ("H", "D", "B", "A"),
     SIBLING: ("H", "D", "S", "A"),
 }
-PLACES = {
+ADDRESSES = {
     "H": kernels.HEAD,
     "D": kernels.DEPENDENT,
     "B": kernels.THIRD,
@@ -43,7 +43,7 @@ TRIPLE_VALUES = ("dir",)
 # Coarse tags that a search for the word that marks another sees through.
 TRANSPARENT = ("ADJ", "ADV", "AUX", "DET", "INTJ", "NOUN", "NUM", "PRON", "PROPN", "SYM", "X")
 COARSE = "u"
-_ATOM = re.compile(r"(?P<place>[A-Z][lr]?)(?P<shift>[+-]\d|[<>^])?\.(?P<value>\w+)")
+_ATOM = re.compile(r"(?P<address>[A-Z][lr]?)(?P<shift>[+-]\d|[<>^])?\.(?P<value>\w+)")
 _MARKS = {"<": kernels.LEFT_MARK, ">": kernels.RIGHT_MARK}
 _BOTH, _HEAD, _DEPENDENT = range(3)
 _SPECIAL = {**_MARKS, "^": kernels.BASE_HEAD}
@@ -52,8 +52,8 @@ _SPECIAL = {**_MARKS, "^": kernels.BASE_HEAD}
 def kind_of_group(name: str) -> str:
     """Return what the templates of a group are of."""
     kind = name.split()[0] if name.split() else name
-    if kind not in PLACES_OF_GROUP:
-        raise unknown_name("kind of feature group", kind, PLACES_OF_GROUP)
+    if kind not in ADDRESSES_OF_GROUP:
+        raise unknown_name("kind of feature group", kind, ADDRESSES_OF_GROUP)
     return kind
 
 
@@ -93,7 +93,7 @@ def adapted(templates: TemplateSet, columns: Sequence[str], *, stacked: bool) ->
     fitting = templates.without(is_absent)
     groups: list[tuple[Template, ...]] = []
     names: list[str] = []
-    for kind in PLACES_OF_GROUP:
+    for kind in ADDRESSES_OF_GROUP:
         of_kind = [
             (group, name)
             for group, name in zip(fitting.groups, fitting.names, strict=True)
@@ -118,7 +118,7 @@ def compile_templates(
     Seeds come from the names of atoms and templates, so a feature has the same number in every model.
     `coarse_tags` are the values of the column of coarse tags, in the order of their numbers.
     """
-    by_kind: dict[str, list[tuple[Template, ...]]] = {kind: [] for kind in PLACES_OF_GROUP}
+    by_kind: dict[str, list[tuple[Template, ...]]] = {kind: [] for kind in ADDRESSES_OF_GROUP}
     for group, name in zip(templates.groups, templates.names, strict=True):
         by_kind[kind_of_group(name)].append(group)
     ordered: list[tuple[str, Template]] = []
@@ -140,17 +140,17 @@ def compile_templates(
     for number, (kind, template) in enumerate(ordered):
         extra[:, number] = seed_of(f"{kind} {' '.join(template)}")
         for atom in template:
-            place, shift, value = _checked(atom, kind, columns)
-            if place == "A":
+            address, shift, value = _checked(atom, kind, columns)
+            if address == "A":
                 extra[:, number] += _of_arc(value, seed_of(atom))
             else:
-                atoms.append((PLACES[place], shift, list(columns).index(value), seed_of(atom)))
+                atoms.append((ADDRESSES[address], shift, list(columns).index(value), seed_of(atom)))
         starts.append(len(atoms))
-    places, shifts, numbers, seeds = zip(*atoms, strict=True) if atoms else ((), (), (), ())
+    addresses, shifts, numbers, seeds = zip(*atoms, strict=True) if atoms else ((), (), (), ())
     firsts, lasts, kinds = zip(*triples, strict=True) if triples else ((), (), ())
     return kernels.Templates(
         starts=np.array(starts, np.int32),
-        atom_place=np.array(places, np.int32),
+        atom_address=np.array(addresses, np.int32),
         atom_shift=np.array(shifts, np.int32),
         atom_column=np.array(numbers, np.int32),
         atom_seed=np.array(seeds, np.uint64),
@@ -167,30 +167,30 @@ def compile_templates(
 
 def _looks_at(template: Template) -> int:
     """Say which words of an arc a template looks at; one that looks at neither goes with the head."""
-    places = {_place(atom) for atom in template}
-    return _BOTH if {"H", "D"} <= places else _DEPENDENT if "D" in places else _HEAD
+    addresses = {_place(atom) for atom in template}
+    return _BOTH if {"H", "D"} <= addresses else _DEPENDENT if "D" in addresses else _HEAD
 
 
 def _place(atom: str) -> str:
     match = _ATOM.fullmatch(atom)
-    return match["place"] if match else atom
+    return match["address"] if match else atom
 
 
 def _checked(atom: str, kind: str, columns: Sequence[str]) -> tuple[str, int, str]:
     match = _ATOM.fullmatch(atom)
     if match is None:
         raise ConfigError(f"feature template atom {atom!r}: expected PLACE.VALUE such as H.w, D-1.t or A.dist")
-    place, value = match["place"], match["value"]
+    address, value = match["address"], match["value"]
     shift = _SPECIAL[match["shift"]] if match["shift"] in _SPECIAL else int(match["shift"] or 0)
-    if place not in PLACES_OF_GROUP[kind]:
-        raise unknown_name(f"place in a template of [{kind}]", place, PLACES_OF_GROUP[kind])
-    if place == "A":
+    if address not in ADDRESSES_OF_GROUP[kind]:
+        raise unknown_name(f"address in a template of [{kind}]", address, ADDRESSES_OF_GROUP[kind])
+    if address == "A":
         known: Sequence[str] = ARC_VALUES if kind in (ARC, LABEL) else TRIPLE_VALUES
         if value not in known or shift:
             raise unknown_name(f"value of the arc in a template of [{kind}]", f"{value}{shift or ''}", known)
     elif value not in columns:
         raise unknown_name("value in a feature template", value, columns)
-    return place, shift, value
+    return address, shift, value
 
 
 def _of_arc(value: str, seed: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:

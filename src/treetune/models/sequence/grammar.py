@@ -1,4 +1,4 @@
-"""The options of a tagger, and what it learns of tagged sentences besides weights."""
+"""The options of a tagger, and its vocabulary, tag set, lexicon and templates."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Sentence
 from treetune.corpus.tags import Tags, check_columns
-from treetune.errors import ConfigError, unknown_name
+from treetune.errors import ConfigError
 from treetune.features.clusters import Clusters
 from treetune.features.encoding import FIRST_ID, INPUTS, Encoder
 from treetune.features.templates import TemplateSet, load_templates
+from treetune.models.options import check_memory_limit, check_values, option
 from treetune.models.sequence import _kernels as kernels
 from treetune.models.sequence.lexicon import Lexicon, TagTable, fixed_sets
 from treetune.models.sequence.templates import CLASS, TAG, TAG_ATOMS, columns_of, compile_templates, needed
+from treetune.weights._kernels import Store
 
 FAMILY = "sequence"
 # The column whose values the lexicon knows the tags of.
@@ -28,54 +30,38 @@ WORD = "w"
 
 @dataclass(frozen=True)
 class TaggerConfig:
-    """The options of a tagger.
+    """The options of a tagger."""
 
-    `columns` are what it gives; of several the tag is the joint value. `order` 2 lets it look at two tags back.
-    `inputs` are the columns of tags it may look at. Words seen less than `min_count` times in training are treated as
-    unknown; those seen up to `hide` times, in every other pass over the training data, so that the tagger learns both
-    to know them and to do without. Words seen `dictionary` times or more can only have the tags they were seen with,
-    or that go with those (see `Lexicon.learn`); 0: any word, any tag. `prune` drops weights below that part of the
-    largest: a smaller file, at some cost. `l2` is how much the learner "crf" gives for small weights: that times their
-    squares is added to minus the log-likelihood. `max_memory` is how many GB one sentence may take. `clusters` is a
-    file of word clusters; a trained model has them inside. `spans` says that tags are IOB2 tags of spans (entities), by
-    which outputs are then scored.
-    """
-
-    columns: tuple[str, ...] = ("upos",)
-    order: int = 1
-    features: str = "default"
-    inputs: tuple[str, ...] = ()
-    min_count: int = 1
-    hide: int = 1
-    dictionary: int = 5
-    prune: float = 0.006
-    l2: float = 1.0
-    max_memory: float = 2.0
-    clusters: str | None = None
-    spans: bool = False
+    columns: tuple[str, ...] = option(("upos",), "Columns to predict; several are predicted jointly.")
+    order: int = option(1, "Markov order: the number of previous tags that features see.", choices=(1, 2))
+    features: str = option("default", "Feature set: a name, or a file of templates (.txt).")
+    inputs: tuple[str, ...] = option((), "Tag columns the tagger may use.", choices=INPUTS, noun="input column")
+    min_count: int = option(1, "Words seen less often in training are treated as unknown.", minimum=1)
+    unknown_dropout: int = option(
+        1, "Words seen at most so often are treated as unknown in every other epoch; 0: none.", minimum=0
+    )
+    dictionary: int = option(
+        5, "Words seen so often can only have tags seen with them, or related ones; 0: any tag.", minimum=0
+    )
+    prune: float = option(0.006, "Drop weights below this share of the largest: a smaller file.", minimum=0)
+    l2: float = option(1.0, "L2 penalty of the learner crf.", minimum=0)
+    max_memory: float = option(2.0, "Most working memory for one sentence, in GB.", search=True)
+    clusters: str | None = option(None, "File of word clusters, for feature sets that use them; stored in the model.")
+    spans: bool = option(False, "Tags are IOB2 tags of spans (entities), scored by span F1.")
 
     def __post_init__(self) -> None:
         check_columns(self.columns)
+        check_values(self)
+        check_memory_limit(self.max_memory)
         if self.spans and len(self.columns) != 1:
             raise ConfigError(f"spans must be the only column, found {', '.join(self.columns)}")
-        if self.order not in (1, 2):
-            raise ConfigError(f"order must be 1 or 2, found {self.order}")
-        if self.min_count < 1:
-            raise ConfigError(f"min_count must be at least 1, found {self.min_count}")
-        for name in ("dictionary", "hide"):
-            if getattr(self, name) < 0:
-                raise ConfigError(f"{name} must be at least 0, found {getattr(self, name)}")
-        if not 0 <= self.l2 < float("inf"):
-            raise ConfigError(f"l2 must be a number from 0 up, found {self.l2}")
-        if not 0 <= self.prune < 1:
-            raise ConfigError(f"prune must be at least 0 and less than 1, found {self.prune}")
-        if not 0 < self.max_memory < float("inf"):
-            raise ConfigError(f"max_memory must be a number of GB above 0, found {self.max_memory:g}")
+        if not self.l2 < float("inf"):
+            raise ConfigError(f"l2 must be a finite number, found {self.l2}")
+        if not self.prune < 1:
+            raise ConfigError(f"prune must be less than 1, found {self.prune}")
         for name in self.inputs:
-            if name not in INPUTS:
-                raise unknown_name("input column", name, INPUTS)
             if name in self.columns:
-                raise ConfigError(f"the column {name} cannot be both what the tagger gives and what it looks at")
+                raise ConfigError(f"the column {name} cannot be both predicted and an input of the tagger")
 
 
 @dataclass(frozen=True)
@@ -130,6 +116,12 @@ class TaggerGrammar:
             return kernels.Sentences(columns, offsets, token_sets), self.sets
         token_sets, more = fixed_sets(constraints, token_sets, self.lexicon, self.tags)
         return kernels.Sentences(columns, offsets, token_sets), self.lexicon.compiled(more)
+
+    def setup(self, store: Store, order: int, sets: kernels.Sets | None = None) -> kernels.SearchSetup:
+        """Return the setup of a search with these weights; `sets` are by default those of the lexicon."""
+        return kernels.SearchSetup(
+            self.templates, store, self.sets if sets is None else sets, len(self.tags), order == 2
+        )
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return what rebuilds the grammar: what JSON can hold, and arrays."""

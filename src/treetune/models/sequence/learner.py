@@ -1,8 +1,7 @@
-"""Tagged sentences as arrays, and the updates a tagger makes from them."""
+"""Online learning of a tagger from tagged sentences."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,49 +10,23 @@ from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Sentence
 from treetune.corpus.tags import Tagged, Tags
-from treetune.errors import ConfigError, DataError
+from treetune.errors import DataError
 from treetune.features.encoding import FIRST_ID, UNSEEN
-from treetune.models.learning_options import (
-    CRF,
-    MIRA,
-    PERCEPTRON,
-    TAGGER_LEARNERS,
-    check_learner,
-    learner_of_warm_start,
-    learner_settings,
-)
+from treetune.models.learning_options import CRF
+from treetune.models.online import UPDATE_RULES, OnlineLearner
+from treetune.models.sequence import _crf_kernels as crf
 from treetune.models.sequence import _kernels as kernels
+from treetune.models.sequence import _training_kernels as training
 from treetune.models.sequence.grammar import TaggerGrammar, encode_tags, encode_words
 from treetune.models.sequence.online_decoder import TaggerOnlineDecoder
-from treetune.models.sequence.search import Task, check_memory, count_states, make_chances, make_space, make_update
+from treetune.models.sequence.search import check_memory, count_states, make_marginals, make_workspace
 from treetune.models.sequence.tagger import Tagger
-from treetune.weights.store import FrozenWeights, LiveWeights, make_margins
+from treetune.weights.store import FrozenWeights, LiveWeights, make_margins, make_update
 
-RULES = {PERCEPTRON: kernels.PERCEPTRON, MIRA: kernels.MIRA}
-DEFAULT_LEARNER = MIRA
-DEFAULT_CLIP = 0.1
 # The columns that tell one word from all others.
 IDENTITIES = ("w", "lower")
-# After so many sentences the weights of a CRF are made smaller, by as much as the penalty asks for all of them.
-SHRINK_EVERY = 64
-
-
-def check_learning(
-    *,
-    learner: str | None = None,
-    update: str | None = None,
-    k: int = 5,
-    clip: float | None = None,
-    cost_augmented: bool = False,
-) -> None:
-    """Raise ConfigError for what a tagger cannot learn by."""
-    check_learner(learner, k=k, clip=clip, known=TAGGER_LEARNERS)
-    if learner == CRF and clip is not None and not math.isfinite(clip):
-        raise ConfigError("clip is the first step of the learner crf: expected a finite number, found inf")
-    if cost_augmented:
-        raise ConfigError("cost-augmented search is for graph parsers; the model is a tagger")
-    if update is not None:
-        raise ConfigError(f"update {update!r} is for transition parsers; a tagger learns from whole sentences")
+# After so many sentences the weights of a CRF decay, by as much as the L2 penalty asks for all of them.
+DECAY_EVERY = 64
 
 
 def check_gold(examples: Sequence[Tagged], columns: Sequence[str]) -> None:
@@ -69,201 +42,130 @@ def check_gold(examples: Sequence[Tagged], columns: Sequence[str]) -> None:
         if words != found:
             raise DataError(f"{where} has {words} words, but {found} tags")
         if not example.gold.is_complete:
-            raise DataError(f"{where} has a word without {' or '.join(columns)}; a tagger learns from complete tags")
+            raise DataError(f"{where} has a word without {' or '.join(columns)}; a tagger is trained on complete tags")
 
 
-class TaggerLearner:
-    """Live weights of a tagger, and one pass over any part of its sentences at a time.
+class TaggerLearner(OnlineLearner[Tagger, Tags]):
+    """The online learner of a tagger.
 
-    The "perceptron" takes a step of one from the best tags to the gold ones, where they differ. "mira" takes the
-    smallest step, at most `clip`, after which gold leads each of the `k` best by the number of its wrong tags. "crf"
-    goes up the gradient of the log-likelihood of gold less `l2` times the squares of all weights (stochastic gradient,
-    by `clip` at first and less and less); a pair of a feature and a tag has a weight if it was gold somewhere.
+    MIRA lets gold lead each of the `k` best outputs by the number of its wrong tags. "crf" is stochastic gradient
+    ascent on the log-likelihood of gold minus `l2` times the squared weights, with a learning rate that decays (Bottou
+    2010); a (feature, tag) pair has a weight if it was gold somewhere.
     """
 
-    def __init__(
-        self,
-        tagger: Tagger,
-        treebank: Sequence[Tagged],
-        *,
-        learner: str | None = None,
-        update: str | None = None,
-        k: int = 5,
-        clip: float | None = None,
-        cost_augmented: bool = False,
-        warm_start: bool = False,
-    ) -> None:
-        check_learning(learner=learner, update=update, k=k, clip=clip, cost_augmented=cost_augmented)
-        if warm_start:
-            learner, clip = learner_of_warm_start(learner, clip, tagger.learned_by)
-        self.tagger = tagger
-        self.learner = learner or DEFAULT_LEARNER
-        self.clip = DEFAULT_CLIP if clip is None else clip
-        self.k = k if self.learner == MIRA else 1
+    grammar: TaggerGrammar
+
+    def _prepare(self, treebank: Sequence[Tagged], *, warm_start: bool) -> None:
+        tagger = self.model
         check_gold(treebank, tagger.columns)
         sentences, gold = [item.sentence for item in treebank], [item.gold for item in treebank]
         if warm_start:
-            self.grammar = _to_go_on(tagger.grammar, sentences, gold)
-            self.live = LiveWeights.thaw(tagger.weights)
+            self.grammar = _warm_grammar(tagger.grammar, sentences, gold)
+            self.rows = LiveWeights.thaw(tagger.weights)
         else:
             if not any(len(sentence) for sentence in sentences):
                 raise DataError("the training data has no words; expected at least one sentence with tags")
             self.grammar = TaggerGrammar.learn(sentences, gold, tagger.config)
-            self.live = LiveWeights(len(self.grammar.tags))
+            self.rows = LiveWeights(len(self.grammar.tags))
         self._sentences, _ = self.grammar.encode(sentences)
+        self.offsets = self._sentences.offsets
         # How often the words of a trained tagger were seen is not known any more.
-        most = 0 if warm_start else tagger.config.hide
-        self._hidden = hide_rare(self._sentences, self.grammar.encoder.columns, most=most)
+        most = 0 if warm_start else tagger.config.unknown_dropout
+        self._dropped = drop_rare(self._sentences, self.grammar.encoder.columns, most=most)
         boundary = self.grammar.tags.boundary
         numbers = encode_tags(self.grammar.tags, gold)
         self._gold = np.array([tag for tags in numbers for tag in (boundary, *tags)], np.int32)
-        self._seen = 0
-        self._make_space()
+        self._make_workspace()
 
-    def _make_space(self) -> None:
-        task, sets = self.task(), self.grammar.sets
-        states = count_states(sets, self._sentences, second_order=task.second_order)
-        check_memory(states, k=self.k, allowed=self.tagger.config.max_memory)
-        self._space = make_space(task, sets, self._sentences, k=self.k, states=states)
-        longest = int(np.diff(self._sentences.offsets).max(initial=1))
-        # All features of gold and its rivals; those with a gold context and each rival's own are two of a rival.
-        self._room = (2 * self.k + 1) * longest * len(task.templates.seeds)
-        self._update = make_update(self._room)
+    def _make_workspace(self) -> None:
+        setup = self.setup()
+        states = count_states(setup, self._sentences)
+        check_memory(states, k=self.k, allowed=self.model.config.max_memory)
+        self._workspace = make_workspace(setup, self._sentences, k=self.k, states=states)
+        longest = int(np.diff(self.offsets).max(initial=1))
+        # All features of gold and candidates; those with a gold context and each candidate's own are two of it.
+        self.room = (2 * self.k + 1) * longest * len(setup.templates.seeds)
+        self.pending = make_update(self.room)
         if self.learner == CRF:
-            self._chances = make_chances(task, sets, states)
+            self._marginals = make_marginals(setup, states)
         else:
-            self._margins = make_margins(self._room, self.k)
+            self._margins = make_margins(self.room, self.k)
 
-    def task(self) -> Task:
-        """Return what a search with the weights as they are needs to know."""
-        second_order = self.tagger.config.order == 2
-        return Task(self.grammar.templates, self.live.store, len(self.grammar.tags), second_order)
-
-    def __len__(self) -> int:
-        """Return the number of sentences."""
-        return len(self._sentences.offsets) - 1
-
-    def words(self, order: NDArray[np.int64]) -> int:
-        """Return the number of words in sentences `order`."""
-        return int((self._sentences.offsets[order + 1] - self._sentences.offsets[order] - 1).sum())
+    def setup(self) -> kernels.SearchSetup:
+        """Return the setup of a search with the current weights."""
+        return self.grammar.setup(self.rows.store, self.model.config.order)
 
     def settings(self) -> dict[str, Any]:
-        """Return how it learns."""
-        settings = learner_settings(self.learner, k=self.k, clip=self.clip)
-        return {**settings, "l2": self.tagger.config.l2} if self.learner == CRF else settings
+        """Return the options of the learner."""
+        settings = super().settings()
+        return {**settings, "l2": self.model.config.l2} if self.learner == CRF else settings
 
     def learn(self, order: NDArray[np.int64]) -> int:
         """Learn from the sentences numbered `order`, one after the other; return how many led to an update."""
+        self._passes += 1
         updated = start = 0
         while start < len(order):
             end = min(len(order), start + len(self) - self._seen % len(self))
+            if self.learner == CRF:
+                end = min(end, start + DECAY_EVERY - self._seen % DECAY_EVERY)
             is_even = (self._seen // len(self)) % 2 == 1
-            self._view = self._hidden if is_even else self._sentences
-            updated += self._ascend(order[start:end]) if self.learner == CRF else self._correct(order[start:end])
+            self._view = self._dropped if is_even else self._sentences
+            part = order[start:end]
+            updated += self._ascend(part) if self.learner == CRF else self._loop(part)
+            self._seen += len(part)
             start = end
-        return updated
-
-    def _correct(self, order: NDArray[np.int64]) -> int:
-        done = updated = 0
-        self._seen += len(order)
-        while done < len(order):
-            task = self.task()
-            made, changed = kernels.train_range(
-                self._space, task.templates, task.store, self.live.averages, self.grammar.sets, self._view,
-                self._gold, task.second_order, RULES[self.learner], self.k, self.clip, self.grammar.tags.boundary,
-                order, done, len(order), self._margins, self._update,
-            )  # fmt: skip
-            done += made
-            updated += changed
-            if done < len(order):
-                self.live.grow(self._room)
-            while not kernels.finish_update(self.live.store, self.live.averages, self._update):
-                self.live.grow(self._room)
         return updated
 
     def _ascend(self, order: NDArray[np.int64]) -> int:
-        """Learn by gradient; weights are shrunk, for all steps since, each time that so many were taken."""
-        updated = start = 0
-        while start < len(order):
-            end = min(len(order), start + SHRINK_EVERY - self._seen % SHRINK_EVERY)
-            share = 2 * self.tagger.config.l2 / len(self)
-            # Bottou (2010): steps in proportion to 1 / (t0 + t).
-            rates = self.clip / (1.0 + self.clip * share * np.arange(self._seen, self._seen + end - start))
-            updated += self._ascend_part(order[start:end], rates)
-            self._seen += end - start
-            if self._seen % SHRINK_EVERY == 0:
-                self.live.shrink(float(np.exp(-rates[-1] * share * SHRINK_EVERY)))
-            start = end
+        share, rate = 2 * self.model.config.l2 / len(self), self.largest_step
+        self._rates = rate / (1.0 + rate * share * np.arange(self._seen, self._seen + len(order)))
+        updated = self._loop(order)
+        if (self._seen + len(order)) % DECAY_EVERY == 0:
+            self.rows.decay(float(np.exp(-self._rates[-1] * share * DECAY_EVERY)))
         return updated
 
-    def _ascend_part(self, order: NDArray[np.int64], rates: NDArray[np.floating[Any]]) -> int:
-        done = updated = 0
-        while done < len(order):
-            task = self.task()
-            made, changed, wanted = kernels.ascend_range(
-                self._space, self._chances, task.templates, task.store, self.live.averages, self.grammar.sets,
-                self._view, self._gold, task.second_order, rates, order, done, len(order), self._update,
+    def _train(self, order: NDArray[np.int64], first: int) -> tuple[int, int, int]:
+        setup = self.setup()
+        if self.learner != CRF:
+            made, changed = training.train_range(
+                self._workspace, setup, self.rows.averages, self._view, self._gold, UPDATE_RULES[self.learner], self.k,
+                self.clip, order, first, len(order), self._margins, self.pending,
             )  # fmt: skip
-            done += made
-            updated += changed
-            while not kernels.finish_update(self.live.store, self.live.averages, self._update):
-                self.live.grow(self._room)
-            if done < len(order):
-                self._room = max(self._room, 2 * wanted)
-                self.live.grow(self._room)
-                if wanted > len(self._update.features):
-                    self._update = make_update(self._room)
-        return updated
+            return made, changed, self.room
+        made, changed, wanted = crf.ascend_range(
+            self._workspace, self._marginals, setup, self.rows.averages, self._view, self._gold, self._rates, order,
+            first, len(order), self.pending,
+        )  # fmt: skip
+        return made, changed, 2 * wanted
 
-    @property
-    def largest_step(self) -> float:
-        """The largest step along one difference; weights are of that order of size."""
-        return 1.0 if self.learner == PERCEPTRON else self.clip
+    def _grow(self, changes: int) -> None:
+        super()._grow(changes)
+        # Of a CRF no bound on the changes of a sentence is known before; what is pending was added already.
+        if changes > len(self.pending.features):
+            self.pending = make_update(changes)
 
     def online_decoder(self, sentences: Sequence[Sentence]) -> TaggerOnlineDecoder:
-        """Return lists of candidates for sentences without gold tags, under the weights as they move."""
+        """Return a decoder of sentences without gold tags, with the current weights."""
         return TaggerOnlineDecoder(self, sentences)
 
-    def step(self) -> None:
-        """Count one example as seen."""
-        self.live.step()
-
-    def restart_average(self) -> None:
-        """Average from here on only."""
-        self.live.restart_average()
-
-    def tensors(self) -> dict[str, NDArray[Any]]:
-        """Return all that `restore` needs to go on from here."""
-        return {**self.live.tensors(), "seen": np.array([self._seen])}
-
-    def restore(self, tensors: dict[str, NDArray[Any]]) -> None:
-        """Go on from where `tensors` was taken."""
-        self.live.restore(tensors)
-        self._seen = int(tensors["seen"][0])
-
     def snapshot(self) -> FrozenWeights:
-        """Return the averaged weights as they are now."""
-        return self.live.freeze(prune_share=self.tagger.config.prune)
-
-    def install(self, model: Tagger, weights: FrozenWeights) -> None:
-        """Let a tagger predict with the weights of a snapshot."""
-        learned_by = learner_settings(self.learner, k=self.k, clip=self.clip)
-        model.fit(self.grammar, weights.share(), learned_by=learned_by)
+        """Return the averaged weights."""
+        return self.rows.freeze(prune_share=self.model.config.prune)
 
 
-def hide_rare(sentences: kernels.Sentences, columns: Sequence[str], *, most: int) -> kernels.Sentences:
-    """Return the sentences with words that they have up to `most` times as if they had never been seen."""
-    hidden = sentences.columns.copy()
+def drop_rare(sentences: kernels.Sentences, columns: Sequence[str], *, most: int) -> kernels.Sentences:
+    """Return the sentences with words that they have up to `most` times as unknown words."""
+    dropped = sentences.columns.copy()
     for name in IDENTITIES:
         if name in columns:
-            row = hidden[columns.index(name)]
+            row = dropped[columns.index(name)]
             rare = np.bincount(row, minlength=FIRST_ID) <= most
             rare[:FIRST_ID] = False
             row[rare[row]] = UNSEEN
-    return sentences._replace(columns=hidden)
+    return sentences._replace(columns=dropped)
 
 
-def _to_go_on(grammar: TaggerGrammar, sentences: Sequence[Sentence], gold: Sequence[Tags]) -> TaggerGrammar:
+def _warm_grammar(grammar: TaggerGrammar, sentences: Sequence[Sentence], gold: Sequence[Tags]) -> TaggerGrammar:
     """Return the grammar of a trained tagger, in which words may also have the tags that they have here.
 
     Raises DataError for a tag that the tagger does not know: it has no weights for it and cannot get any.

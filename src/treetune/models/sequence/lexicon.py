@@ -33,7 +33,7 @@ class TagTable:
 
     @property
     def boundary(self) -> int:
-        """The number that stands for the places before the first word."""
+        """The number that stands for the positions before the first word."""
         return len(self.names)
 
     def ids(self) -> dict[str, int]:
@@ -194,7 +194,7 @@ def fixed_sets(
     sets, more = token_sets.copy(), list[tuple[int, ...]]()
     numbers: dict[tuple[int, ...], int] = {}
     matching: dict[str, list[int]] = {}
-    place = 0
+    index = 0
     for number, tags in enumerate(constraints, start=1):
         for word, value in enumerate(tags.values):
             if word and value:
@@ -205,11 +205,11 @@ def fixed_sets(
                         f"sentence {number}: the fixed tag {value!r} of word {word} is none of the model's; "
                         f"known: {', '.join(table.names)}"
                     )
-                allowed = set(lexicon.sets[token_sets[place]])
+                allowed = set(lexicon.sets[token_sets[index]])
                 choice = tuple(tag for tag in matching[value] if tag in allowed) or tuple(matching[value])
                 if choice not in numbers:
                     numbers[choice] = len(lexicon.sets) + len(more)
                     more.append(choice)
-                sets[place] = numbers[choice]
-            place += 1
+                sets[index] = numbers[choice]
+            index += 1
     return sets, more

@@ -6,25 +6,25 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self, Unpack
+from os import PathLike
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treetune.corpus.sentence import ROOT, Sentence
-from treetune.corpus.tags import TAG_COLUMNS, Tagged, Tags, part_of, write_column
+from treetune.corpus.sentence import ROOT, Example, Sentence
+from treetune.corpus.tags import TAG_COLUMNS, Tagged, Tags, part_of, tagged, write_column
 from treetune.errors import ConfigError, DataError, ModelError
-from treetune.evaluate.entities import ENTITIES
-from treetune.evaluate.scorers import Scorer
-from treetune.evaluate.tagging import tag_scorer
+from treetune.evaluation.entities import ENTITIES
+from treetune.evaluation.scorers import Scorer
+from treetune.evaluation.tagging import tag_scorer
 from treetune.features.encoding import COLUMNS, normalise
 from treetune.features.templates import check_clusters
-from treetune.models.base import Candidate, Learner
+from treetune.models.base import Candidate
 from treetune.models.feature_model import FeatureModel
-from treetune.models.learning_options import LearningOptions
-from treetune.models.sequence import _kernels as kernels
+from treetune.models.sequence._kernels import SearchResult, SearchSetup, Sets
 from treetune.models.sequence.grammar import WORD, TaggerConfig, TaggerGrammar, templates_of
-from treetune.models.sequence.search import Found, Task, count_states, make_space, run, run_chances
+from treetune.models.sequence.search import collect, run, run_marginals
 from treetune.models.sequence.templates import CLASS, compile_templates
 from treetune.weights.store import FrozenWeights
 
@@ -33,15 +33,14 @@ _AT_ONCE = 256
 
 
 class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
-    """Gives every word a tag, the best sequence of all under its weights.
+    """A sequence tagger: the best sequence of tags of each sentence (Viterbi).
 
-    Train it on `Tagged` sentences with `treetune.train`, or get a trained one from `treetune.load`. The options are
-    those of `TaggerConfig`.
+    Train it with `fit` on examples, or with `treetune.train` on `Tagged` sentences, or get a trained one from
+    `treetune.load`. The options are those of `TaggerConfig`.
     """
 
     kind: ClassVar[str] = "tagger"
     noun: ClassVar[str] = "tagger"
-    search_options: ClassVar[tuple[str, ...]] = ("max_memory",)
 
     def __init__(self, config: TaggerConfig | None = None, **options: Any) -> None:
         for name in ("columns", "inputs"):
@@ -56,12 +55,12 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What the tagger gives."""
+        """The columns that the tagger predicts."""
         return self.config.columns
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The tags the tagger can give; of several columns the joint ones."""
+        """The tags of the model; of several columns the joint ones."""
         return self.grammar.tags.names
 
     @property
@@ -87,14 +86,14 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
         Tags of `constraints` that are not ``""`` stay, whatever the word was seen with; of joint ones a part can be
         given alone (``"NOUN "``). Raises DataError for a tag that the model does not know.
         """
-        found, offsets = self._search(sentences, constraints, k=1, exact=False, threads=threads)
-        values = self._names[found.tags[0]].tolist()
+        result, offsets = self._search(sentences, constraints, k=1, exact=False, threads=threads)
+        values = self._names[result.tags[0]].tolist()
         return [Tags(tuple(values[start:end])) for start, end in itertools.pairwise(offsets.tolist())]
 
     def annotate(self, sentences: Sequence[Sentence], *, threads: int = 1) -> list[Sentence]:
         """Return the sentences with the best tags in the tagger's columns."""
-        found, offsets = self._search(sentences, None, k=1, exact=False, threads=threads)
-        columns = [names[found.tags[0]].tolist() for names in self._parts]
+        result, offsets = self._search(sentences, None, k=1, exact=False, threads=threads)
+        columns = [names[result.tags[0]].tolist() for names in self._parts]
         plain = [number for number, name in enumerate(self.columns) if name in TAG_COLUMNS]
         others = [number for number, name in enumerate(self.columns) if name not in TAG_COLUMNS]
         annotated = []
@@ -117,10 +116,10 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
         """Return the k-best list of each sentence, exact and distinct; the same for any number of threads."""
         if k < 1:
             raise ConfigError(f"k must be at least 1, found {k}")
-        found, offsets = self._search(sentences, constraints, k=k, exact=True, threads=threads)
+        result, offsets = self._search(sentences, constraints, k=k, exact=True, threads=threads)
         return [
-            candidates(found, place, int(offsets[place]), int(offsets[place + 1]), self._names, self.weights.scale)
-            for place in range(len(sentences))
+            candidates(result, index, int(offsets[index]), int(offsets[index + 1]), self._names, self.weights.scale)
+            for index in range(len(sentences))
         ]
 
     def marginals(
@@ -128,17 +127,17 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
     ) -> list[NDArray[np.float64]]:
         """Return the probability of each tag (column) of each word (row; row 0 is the root's, and empty).
 
-        Outputs are as probable as the exponentials of their scores, divided by `temperature`, say. That is what the
-        learner "crf" learns; the scores of others mean nothing of the kind, but still say which words are sure.
+        The probability of an output is proportional to the exponential of its score divided by `temperature`: the
+        model of the learner "crf". With other learners it is a confidence that is not calibrated.
         """
-        found, _, offsets = self._chances(sentences, temperature=temperature, threads=threads)
+        found, _, offsets = self._marginals(sentences, temperature=temperature, threads=threads)
         return [found[start:end] for start, end in itertools.pairwise(offsets.tolist())]
 
     def confidences(
         self, sentences: Sequence[Sentence], outputs: Sequence[Tags] | None = None, *, temperature: float = 1.0,
         threads: int = 1,
     ) -> list[NDArray[np.float64]]:  # fmt: skip
-        """Return how probable the tag of each word is, by default that of the best output; the root's is 1."""
+        """Return the marginal probability of the tag of each word, by default of the best output; the root's is 1."""
         chosen = self.predict_batch(sentences, threads=threads) if outputs is None else outputs
         check_constraints(sentences, chosen)
         confidences = []
@@ -151,13 +150,13 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
         return confidences
 
     def log_likelihoods(self, examples: Sequence[Tagged], *, threads: int = 1) -> list[float]:
-        """Return the logarithm of the probability of each sentence's gold tags; what the learner "crf" makes high."""
+        """Return the log-likelihood of the gold tags of each sentence, which the learner "crf" maximises."""
         sentences = [example.sentence for example in examples]
-        _, sums, _ = self._chances(sentences, temperature=1.0, threads=threads)
+        _, log_sums, _ = self._marginals(sentences, temperature=1.0, threads=threads)
         scores = [self.score(example.sentence, example.gold) for example in examples]
-        return [score - total for score, total in zip(scores, sums.tolist(), strict=True)]
+        return [score - log_sum for score, log_sum in zip(scores, log_sums.tolist(), strict=True)]
 
-    def _chances(
+    def _marginals(
         self, sentences: Sequence[Sentence], *, temperature: float, threads: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
         if not temperature > 0:
@@ -165,8 +164,8 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
         encoded, sets = self.grammar.encode(sentences)
         unit = 1.0 / (self.weights.scale * temperature)
         max_memory = self.config.max_memory
-        found, sums = run_chances(self._task(), sets, encoded, unit=unit, threads=threads, max_memory=max_memory)
-        return found, sums, encoded.offsets
+        tables, log_sums = run_marginals(self._setup(sets), encoded, unit=unit, threads=threads, max_memory=max_memory)
+        return tables, log_sums, encoded.offsets
 
     def features(
         self, sentence: Sentence, output: Tags | Candidate[Tags]
@@ -174,33 +173,14 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
         """Return the (feature, tag) pairs of an output, word by word; the sum of their weights is its score."""
         tags = output.output if isinstance(output, Candidate) else output
         encoded, sets = self.grammar.encode([sentence])
-        return collect(self._task(), sets, encoded, self._numbers(sentence, tags), self.grammar.tags.boundary)
+        return collect(self._setup(sets), encoded, self._numbers(sentence, tags))
 
     def score(self, sentence: Sentence, output: Tags | Candidate[Tags]) -> float:
         """Return the exact score of an output under the averaged weights."""
         tags = output.output if isinstance(output, Candidate) else output
         self._numbers(sentence, tags)
-        found, _ = self._search([sentence], [tags], k=1, exact=True, threads=1)
-        return float(found.scores[0, 0]) / self.weights.scale
-
-    def check_learning(self, **options: Unpack[LearningOptions]) -> None:
-        """Raise ConfigError if `learner` would refuse these options."""
-        from treetune.models.sequence.learner import check_learning
-
-        check_learning(**options)
-
-    def learner(
-        self,
-        treebank: Sequence[Tagged],
-        *,
-        seed: int = 0,
-        warm_start: bool = False,
-        **options: Unpack[LearningOptions],
-    ) -> Learner[Tags]:
-        """Return what learns from tagged sentences; nothing is drawn at random, so `seed` has no effect."""
-        from treetune.models.sequence.learner import TaggerLearner
-
-        return TaggerLearner(self, treebank, warm_start=warm_start, **options)
+        result, _ = self._search([sentence], [tags], k=1, exact=True, threads=1)
+        return float(result.scores[0, 0]) / self.weights.scale
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return (configuration, arrays): all that `from_state` needs."""
@@ -208,7 +188,7 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
         options = asdict(self.config)
         config |= {
             "options": {name: list(value) if isinstance(value, tuple) else value for name, value in options.items()},
-            "learned_by": dict(self.learned_by),
+            "trained_by": dict(self.trained_by),
             "scale": self.weights.scale,
         }
         return config, {**tensors, **{f"weights.{name}": array for name, array in self.weights.tensors().items()}}
@@ -225,20 +205,25 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
         grammar = TaggerGrammar.from_state(config, tensors)
         own = {name.removeprefix("weights."): array for name, array in tensors.items() if name.startswith("weights.")}
         weights = FrozenWeights.from_tensors(len(grammar.tags), config["scale"], own)
-        tagger.fit(grammar, weights, learned_by=config.get("learned_by", {}))
+        tagger.set_trained(grammar, weights, trained_by=config["trained_by"])
         return tagger
 
-    def fit(
-        self, grammar: TaggerGrammar, weights: FrozenWeights, *, learned_by: Mapping[str, Any] | None = None
+    def set_trained(
+        self, grammar: TaggerGrammar, weights: FrozenWeights, *, trained_by: Mapping[str, Any] | None = None
     ) -> None:
-        """Take over what was learned; trainers call this."""
-        super().fit(grammar, weights, learned_by=learned_by)
+        """Take over what was learned; learners call this."""
+        super().set_trained(grammar, weights, trained_by=trained_by)
         for name in ("_names", "_parts"):
             self.__dict__.pop(name, None)
 
+    def _gold_examples(self, examples: Sequence[Any]) -> Sequence[Any]:
+        if isinstance(examples, str | PathLike) or not any(isinstance(item, Example | Sentence) for item in examples):
+            return examples
+        return tagged(examples, self.columns)
+
     @cached_property
     def _names(self) -> NDArray[np.object_]:
-        """The tags by number; the last, the boundary's, stands at the root's place."""
+        """The tags by number; the last, the boundary's, stands for the root."""
         return np.array([*self.tags, ROOT], np.object_)
 
     @cached_property
@@ -249,19 +234,17 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
             for number in range(len(self.columns))
         ]
 
-    def _task(self) -> Task:
-        grammar = self.grammar
-        return Task(grammar.templates, self.weights.store, len(grammar.tags), self.config.order == 2)
+    def _setup(self, sets: Sets) -> SearchSetup:
+        return self.grammar.setup(self.weights.store, self.config.order, sets)
 
     def _search(
         self, sentences: Sequence[Sentence], constraints: Sequence[Tags] | None, *, k: int, exact: bool, threads: int
-    ) -> tuple[Found, NDArray[np.int64]]:
+    ) -> tuple[SearchResult, NDArray[np.int64]]:
         check_constraints(sentences, constraints)
         encoded, sets = self.grammar.encode(sentences, constraints)
-        found = run(
-            self._task(), sets, encoded, k=k, exact=exact, threads=threads, max_memory=self.config.max_memory
-        )  # fmt: skip
-        return found, encoded.offsets
+        max_memory = self.config.max_memory
+        result = run(self._setup(sets), encoded, k=k, exact=exact, threads=threads, max_memory=max_memory)
+        return result, encoded.offsets
 
     def _numbers(self, sentence: Sentence, tags: Tags) -> NDArray[np.int32]:
         if len(tags) != len(sentence):
@@ -285,24 +268,10 @@ def check_constraints(sentences: Sequence[Sentence], constraints: Sequence[Tags]
 
 
 def candidates(
-    found: Found, place: int, start: int, end: int, names: NDArray[np.object_], scale: float
+    result: SearchResult, index: int, start: int, end: int, names: NDArray[np.object_], scale: float
 ) -> list[Candidate[Tags]]:
     """Return the k-best list of one sentence; scores are divided by `scale`."""
     return [
-        Candidate(Tags(tuple(names[found.tags[rank, start:end]])), float(found.scores[place, rank]) / scale)
-        for rank in range(int(found.counts[place]))
+        Candidate(Tags(tuple(names[result.tags[rank, start:end]])), float(result.scores[index, rank]) / scale)
+        for rank in range(int(result.counts[index]))
     ]
-
-
-def collect(
-    task: Task, sets: kernels.Sets, sentences: kernels.Sentences, tags: NDArray[np.int32], boundary: int
-) -> tuple[NDArray[np.uint64], NDArray[np.uint16]]:
-    """Return the (feature, tag) pairs of tags of the only sentence."""
-    states = count_states(sets, sentences, second_order=False)
-    space = make_space(task, sets, sentences, k=1, states=states)
-    size = (len(tags) - 1) * len(task.templates.seeds)
-    features, outputs = np.empty(size, np.uint64), np.empty(size, np.uint16)
-    kernels.collect_features(
-        space, task.templates, sentences.columns, 0, len(tags) - 1, tags, boundary, features, outputs
-    )
-    return features, outputs

@@ -54,10 +54,10 @@ def compile_templates(templates: TemplateSet, columns: Sequence[str]) -> kernels
     for template in ordered:
         used += [atoms[atom] for atom in template if atom not in TAG_ATOMS]
         starts.append(len(used))
-    places = [_place(atom, columns) for atom in atoms]
+    positions = [_position(atom, columns) for atom in atoms]
     return kernels.Templates(
-        atom_column=np.array([column for _, column in places], np.int32),
-        atom_shift=np.array([shift for shift, _ in places], np.int32),
+        atom_column=np.array([column for _, column in positions], np.int32),
+        atom_shift=np.array([shift for shift, _ in positions], np.int32),
         atom_seed=np.array([seed_of(atom) for atom in atoms], np.uint64),
         starts=np.array(starts, np.int32),
         atoms=np.array(used, np.int32),
@@ -68,7 +68,7 @@ def compile_templates(templates: TemplateSet, columns: Sequence[str]) -> kernels
     )
 
 
-def _place(atom: str, columns: Sequence[str]) -> tuple[int, int]:
+def _position(atom: str, columns: Sequence[str]) -> tuple[int, int]:
     """Return the shift and the number of the column of an atom."""
     match = _ATOM.fullmatch(atom)
     if match is None:

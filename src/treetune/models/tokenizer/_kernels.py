@@ -1,7 +1,7 @@
 """Kernels of the tokenizer: characters to chunks, chunks to tokens, tokens to sentences; and how both are learned.
 
-A chunk is a run of characters without white space. At each place inside it where a token may end (`is_open`) the atoms
-are filled, templates of atoms become features (as in the parsers: an atom is hashed with its seed, a feature is the
+A chunk is a run of characters without white space. At each position where a token may end (`is_open`) the atoms are
+filled, templates of atoms become features (as in the parsers: an atom is hashed with its seed, a feature is the
 mixed sum of its atoms), and the sums of their weights decide. Between two tokens the same is done with other atoms, to
 tell whether a sentence ends. Both go from left to right, and their atoms look at what was decided before.
 """
@@ -31,8 +31,8 @@ MOST_TOKENS = 1000
 
 CHARACTERS = ("L3", "L2", "L1", "R1", "R2", "R3")
 BOUNDARY_ATOMS = (
-    *(f"{place}.char" for place in CHARACTERS),
-    *(f"{place}.kind" for place in CHARACTERS),
+    *(f"{index}.char" for index in CHARACTERS),
+    *(f"{index}.kind" for index in CHARACTERS),
     "L1.repeat", "R1.repeat",
     "piece.word", "piece.shape", "piece.length", "piece.suffix",
     "back.word", "run.word",
@@ -42,7 +42,7 @@ BOUNDARY_ATOMS = (
 )  # fmt: skip
 NEIGHBOURS = ("T3", "T2", "T1", "N1", "N2", "N3")
 GAP_ATOMS = (
-    *(f"{place}.{value}" for place in NEIGHBOURS for value in ("word", "shape", "kind", "end", "length")),
+    *(f"{index}.{value}" for index in NEIGHBOURS for value in ("word", "shape", "kind", "end", "length")),
     "gap.space",
     "sentence.length", "sentence.first", "sentence.shape", "sentence.open", "sentence.small",
     "paragraph.left", "paragraph.first",
@@ -61,7 +61,7 @@ _SETTLED = 0.01
 
 
 class Templates(NamedTuple):
-    """Templates of atoms: `atoms[starts[i]:starts[i + 1]]` are those of template i, as places in `used`."""
+    """Templates of atoms: `atoms[starts[i]:starts[i + 1]]` are those of template i, as indices of `used`."""
 
     used: NDArray[np.int32]
     atom_seeds: NDArray[np.uint64]
@@ -70,14 +70,14 @@ class Templates(NamedTuple):
     seeds: NDArray[np.uint64]
 
 
-class Work(NamedTuple):
+class Workspace(NamedTuple):
     """Working memory of one thread."""
 
     values: NDArray[np.uint64]
     hashed: NDArray[np.uint64]
     features: NDArray[np.uint64]
     asked: NDArray[np.uint64]
-    places: NDArray[np.int64]
+    indices: NDArray[np.int64]
 
 
 class Chunks(NamedTuple):
@@ -208,7 +208,7 @@ def is_listed(hashes, value):  # type: ignore[no-untyped-def]
 
 @inner
 def is_scheme(lower, first, last, at):  # type: ignore[no-untyped-def]
-    """Whether the place before `at` is beside or within the ``://`` of an address."""
+    """Whether the position before `at` is beside or within the ``://`` of an address."""
     for colon in range(max(first + 1, at - 3), min(at, last - 4) + 1):
         if lower[colon] == 58 and lower[colon + 1] == 47 and lower[colon + 2] == 47:
             return True
@@ -234,7 +234,7 @@ def is_open(text, first, last, at, in_split_run, dense):  # type: ignore[no-unty
 
 @inner
 def repeats(lower, at, step, limit):  # type: ignore[no-untyped-def]
-    """Return how often the character at a place stands in a row from there, 4 at most."""
+    """Return how often the character at a position stands in a row from there, 4 at most."""
     count = 1
     i = at + step
     while count < 4 and i != limit and lower[i] == lower[at]:
@@ -268,7 +268,7 @@ def signs_of(text, first, last):  # type: ignore[no-untyped-def]
 
 @part
 def fill_chunk(values, text, chunks, chunk):  # type: ignore[no-untyped-def]
-    """Fill the atoms that are the same for all places of a chunk."""
+    """Fill the atoms that are the same for all positions of a chunk."""
     starts, ends, gaps = chunks.starts, chunks.ends, chunks.gaps
     first, last = starts[chunk], ends[chunk]
     values[24] = hash_word(text.lower, first, last)
@@ -287,13 +287,13 @@ def fill_chunk(values, text, chunks, chunk):  # type: ignore[no-untyped-def]
 
 @part
 def fill_boundary(values, text, first, last, begin, at):  # type: ignore[no-untyped-def]
-    """Fill the atoms of the place before character `at` of the chunk [first, last), with a piece from `begin` on."""
+    """Fill the atoms of the position before character `at` of the chunk [first, last), with a piece from `begin` on."""
     lower, kinds = text.lower, text.kinds
     for i in range(6):
-        place = at - 3 + i
-        inside = first <= place < last
-        values[i] = np.uint64(lower[place]) if inside else np.uint64(0)
-        values[6 + i] = np.uint64(kinds[place]) if inside else np.uint64(0)
+        index = at - 3 + i
+        inside = first <= index < last
+        values[i] = np.uint64(lower[index]) if inside else np.uint64(0)
+        values[6 + i] = np.uint64(kinds[index]) if inside else np.uint64(0)
     values[12] = repeats(lower, at - 1, -1, first - 1)
     values[13] = repeats(lower, at, 1, last)
     values[14] = hash_word(lower, max(begin, at - LONGEST), at)
@@ -331,7 +331,7 @@ def weigh(store, work, count, bits):  # type: ignore[no-untyped-def]
     """Return the summed weights of the features, with some bits turned; the sum needs a copy that it may change."""
     for i in range(count):
         work.asked[i] = work.features[i] ^ bits
-    return sum_weights(store, work.asked, work.places, count)
+    return sum_weights(store, work.asked, work.indices, count)
 
 
 @entry
@@ -469,16 +469,16 @@ def take_token(numbers, text, tokens, token):  # type: ignore[no-untyped-def]
 
 @part
 def fill_gap(values, text, tokens, first, last, token, numbers):  # type: ignore[no-untyped-def]
-    """Fill the atoms of the place after a token of the paragraph with the tokens [first, last)."""
+    """Fill the atoms of the position after a token of the paragraph with the tokens [first, last)."""
     for i in range(6):
-        place = token - 2 + i
+        index = token - 2 + i
         base = 5 * i
-        if first <= place < last:
-            values[base] = tokens.words[place]
-            values[base + 1] = tokens.shapes[place]
-            values[base + 2] = np.uint64(text.kinds[tokens.starts[place]])
-            values[base + 3] = np.uint64(text.kinds[tokens.ends[place] - 1])
-            values[base + 4] = np.uint64(min(tokens.ends[place] - tokens.starts[place], 8))
+        if first <= index < last:
+            values[base] = tokens.words[index]
+            values[base + 1] = tokens.shapes[index]
+            values[base + 2] = np.uint64(text.kinds[tokens.starts[index]])
+            values[base + 3] = np.uint64(text.kinds[tokens.ends[index] - 1])
+            values[base + 4] = np.uint64(min(tokens.ends[index] - tokens.starts[index], 8))
         else:
             values[base : base + 5] = np.uint64(0)
     start = numbers[_FIRST]
@@ -529,7 +529,7 @@ def split_sentences(text, tokens, count, mode, templates, store, work, is_last):
 
 @entry
 def learn_sentences(text, tokens, firsts, order, done, is_last, templates, store, averages, work, rate):  # type: ignore[no-untyped-def]
-    """Learn the ends of sentences of paragraphs in an order; as `learn_chunks`, with tokens in place of chunks."""
+    """Learn the ends of sentences of paragraphs in an order; as `learn_chunks`, with tokens instead of chunks."""
     numbers = np.zeros(5, np.int64)
     needed = templates.seeds.shape[0]
     for step in range(done, order.shape[0]):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -16,20 +15,7 @@ from treetune.corpus.sentence import ABSENT, ROOT, Sentence
 from treetune.models.tokenizer import _kernels as kernels
 from treetune.models.tokenizer.multiword import MultiwordTable, Words
 
-Span = tuple[int, int]
-
 _UNSPACED = "SpaceAfter=No"
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """A sentence and where it stands: `spans[i]` are start and end of word i in the text, `spans[0]` of all of it.
-
-    The words of a multiword token share its span.
-    """
-
-    sentence: Sentence
-    spans: tuple[Span, ...]
 
 
 class Block:
@@ -94,16 +80,8 @@ class Block:
                 misc=(ROOT, *notes),
                 comments=self._comments(number, first, last),
                 multiword=multiword,
+                start_char=self._offset + self._starts[first],
             )
-
-    def spans(self) -> Iterator[tuple[Span, ...]]:
-        """Yield the places of the words of each sentence."""
-        for first, last in self._bounds:
-            spans = [(self._offset + self._starts[first], self._offset + self._ends[last - 1])]
-            for token in range(first, last):
-                span = (self._offset + self._starts[token], self._offset + self._ends[token])
-                spans += [span] * len(self._words.get(token, ("",)))
-            yield tuple(spans)
 
     def _misc(self, *, ranges: bool) -> list[str]:
         """Return MISC of each token: what follows it unless that is one space."""
@@ -120,8 +98,8 @@ class Block:
             before = f"SpacesBefore={escape_spaces(text[: self._starts[0]])}"
             misc[0] = before if misc[0] == ABSENT else f"{misc[0]}|{before}"
         if ranges:
-            places = zip(self._starts, self._ends, strict=True)
-            notes = [f"TokenRange={offset + start}:{offset + end}" for start, end in places]
+            indices = zip(self._starts, self._ends, strict=True)
+            notes = [f"TokenRange={offset + start}:{offset + end}" for start, end in indices]
             misc = [note if old == ABSENT else f"{old}|{note}" for old, note in zip(misc, notes, strict=True)]
         return misc
 
@@ -138,9 +116,9 @@ class Block:
                 forms.append(self._forms[token])
                 notes.append(misc[token - first])
                 continue
-            place = len(forms) + 1
-            columns = (f"{place}-{place + len(words) - 1}", self._forms[token], *[ABSENT] * 7, misc[token - first])
-            lines.append((place, "\t".join(columns)))
+            index = len(forms) + 1
+            columns = (f"{index}-{index + len(words) - 1}", self._forms[token], *[ABSENT] * 7, misc[token - first])
+            lines.append((index, "\t".join(columns)))
             forms += words
             notes += [ABSENT] * len(words)
         return forms, notes, tuple(lines)
@@ -160,10 +138,10 @@ def _multiword_tokens(
     """Return the words of the tokens that have several."""
     found: dict[int, Words] = {}
     cuts: dict[int, list[int]] = {}
-    places = np.flatnonzero(marks == kernels.SPLIT)
-    tokens = np.searchsorted(starts, places, side="right") - 1
-    for token, place in zip(tokens.tolist(), (places - starts[tokens] + 1).tolist(), strict=True):
-        cuts.setdefault(token, []).append(place)
+    indices = np.flatnonzero(marks == kernels.SPLIT)
+    tokens = np.searchsorted(starts, indices, side="right") - 1
+    for token, index in zip(tokens.tolist(), (indices - starts[tokens] + 1).tolist(), strict=True):
+        cuts.setdefault(token, []).append(index)
     for token, inner in cuts.items():
         form = forms[token]
         bounds = [0, *inner, len(form)]

@@ -1,20 +1,22 @@
-"""A treebank to the weights of a tokenizer: averaged logistic regression over places in its raw text."""
+"""Online learning of a tokenizer: averaged logistic regression over the boundaries in raw text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treetune.corpus.rawtext import PARAGRAPH_BREAK, Paragraph
+from treetune.models.learning_options import DEFAULT_SEED
 from treetune.models.tokenizer import _kernels as kernels
 from treetune.models.tokenizer.characters import KIND, Text, encode_text
-from treetune.models.tokenizer.templates import make_work
+from treetune.models.tokenizer.chunks import find_chunks, make_tokens
+from treetune.models.tokenizer.templates import make_workspace
 from treetune.weights.flat import FlatFrozenWeights, FlatLiveWeights
 
-RATE = 0.1
+LEARNING_RATE = 0.1
 # Scripts in which so large a part of tokens ends between letters have no spaces between words.
 DENSE = 0.05
 
@@ -41,14 +43,14 @@ def gold_text(paragraphs: Sequence[Paragraph]) -> GoldText:
                 tokens += 1
                 marks[offset + end - 1] = kernels.TOKEN
                 if len(parts) > 1 and sum(map(len, parts)) == end - start:
-                    places = np.cumsum([len(part) for part in parts[:-1]])
-                    marks[offset + start + places - 1] = kernels.SPLIT
+                    indices = np.cumsum([len(part) for part in parts[:-1]])
+                    marks[offset + start + indices - 1] = kernels.SPLIT
             if spans:
                 marks[offset + spans[-1][1] - 1] = kernels.SENTENCE
         offset += len(paragraph.text) + len(PARAGRAPH_BREAK)
-    for place in np.flatnonzero(marks[:-1].astype(bool) & letters[:-1] & letters[1:]):
-        between_letters += int(marks[place] >= kernels.TOKEN)
-        first, last = int(place), int(place) + 1
+    for index in np.flatnonzero(marks[:-1].astype(bool) & letters[:-1] & letters[1:]):
+        between_letters += int(marks[index] >= kernels.TOKEN)
+        first, last = int(index), int(index) + 1
         while first > 0 and letters[first - 1]:
             first -= 1
         while last < len(letters) and letters[last]:
@@ -66,7 +68,7 @@ def hash_word(lower: NDArray[np.uint32], first: int, last: int) -> int:
     return value
 
 
-class SegmentLearner:
+class TokenizerLearner:
     """Live weights of both decisions of a tokenizer, and the text they learn from."""
 
     def __init__(
@@ -75,17 +77,17 @@ class SegmentLearner:
         boundary_templates: kernels.Templates,
         gap_templates: kernels.Templates,
         *,
-        seed: int = 0,
-        rate: float = RATE,
+        seed: int = DEFAULT_SEED,
+        learning_rate: float = LEARNING_RATE,
     ) -> None:
         self.gold = gold_text(paragraphs)
         self.templates = (boundary_templates, gap_templates)
         self.weights = (FlatLiveWeights(), FlatLiveWeights())
         self._works = (
-            make_work(boundary_templates, kernels.BOUNDARY_ATOMS),
-            make_work(gap_templates, kernels.GAP_ATOMS),
+            make_workspace(boundary_templates, kernels.BOUNDARY_ATOMS),
+            make_workspace(gap_templates, kernels.GAP_ATOMS),
         )
-        self._rate = rate
+        self._learning_rate = learning_rate
         self._done = 0
         self._random = np.random.default_rng(seed)
         self._chunks = find_chunks(self.gold.text)
@@ -103,14 +105,14 @@ class SegmentLearner:
             live = self.weights[0]
             self._done = kernels.learn_chunks(
                 gold.text, self._chunks, self._first_chunks, order, self._done, gold.marks, gold.runs,
-                self.templates[0], live.store, live.averages, self._works[0], self._rate,
+                self.templates[0], live.store, live.averages, self._works[0], self._learning_rate,
             )  # fmt: skip
         order = self._random.permutation(len(self._first_tokens) - 1)
         for _ in self._steps(1, order):
             live = self.weights[1]
             self._done = kernels.learn_sentences(
                 gold.text, self._tokens, self._first_tokens, order, self._done, self._is_last, self.templates[1],
-                live.store, live.averages, self._works[1], self._rate,
+                live.store, live.averages, self._works[1], self._learning_rate,
             )  # fmt: skip
 
     def _steps(self, which: int, order: NDArray[np.int64]) -> Iterator[None]:
@@ -127,28 +129,23 @@ class SegmentLearner:
             self.weights[which].grow(2 * len(self.templates[which].seeds) * (size + 1))
             yield
 
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Return the live weights of both decisions, for a checkpoint."""
+        both = enumerate(self.weights)
+        return {f"{which}.{name}": array for which, live in both for name, array in live.tensors().items()}
+
+    def restore(self, tensors: dict[str, NDArray[Any]], epochs: int) -> None:
+        """Continue after `epochs` passes from the weights that they gave."""
+        for which, live in enumerate(self.weights):
+            own = {name[2:]: array for name, array in tensors.items() if name.startswith(f"{which}.")}
+            live.restore(own)
+        for _ in range(epochs):
+            self._random.permutation(len(self._first_chunks) - 1)
+            self._random.permutation(len(self._first_tokens) - 1)
+
     def freeze(self, *, prune: float) -> tuple[FlatFrozenWeights, FlatFrozenWeights]:
         """Return the averaged weights of both decisions."""
         return self.weights[0].freeze(prune=prune), self.weights[1].freeze(prune=prune)
-
-
-def find_chunks(text: Text) -> kernels.Chunks:
-    """Return the runs without white space of a text."""
-    most = len(text.kinds) // 2 + 1
-    room = kernels.Chunks(np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.uint8))
-    count = kernels.find_chunks(text, room)
-    return kernels.Chunks(room.starts[:count], room.ends[:count], room.gaps[:count])
-
-
-def make_tokens(count: int) -> kernels.Tokens:
-    """Return room for tokens."""
-    return kernels.Tokens(
-        starts=np.empty(count, np.int64),
-        ends=np.empty(count, np.int64),
-        gaps=np.empty(count, np.uint8),
-        words=np.empty(count, np.uint64),
-        shapes=np.empty(count, np.uint64),
-    )
 
 
 def _gold_tokens(gold: GoldText, chunks: kernels.Chunks) -> kernels.Tokens:

@@ -14,19 +14,19 @@ from treetune.corpus.textfiles import text_blocks
 from treetune.errors import DataError, ModelError
 from treetune.features.templates import TemplateSet, load_templates
 from treetune.models.tokenizer import _kernels as kernels
-from treetune.models.tokenizer.assembly import Block, Segment
+from treetune.models.tokenizer.assembly import Block
 from treetune.models.tokenizer.characters import encode_text
-from treetune.models.tokenizer.learner import find_chunks, make_tokens
+from treetune.models.tokenizer.chunks import find_chunks, make_tokens
 from treetune.models.tokenizer.multiword import MultiwordTable
-from treetune.models.tokenizer.templates import compile_templates, make_work
+from treetune.models.tokenizer.templates import compile_templates, make_workspace
 from treetune.weights.flat import FlatFrozenWeights
 
-# Sentences at the end of a text that was cut may look otherwise when it goes on.
+# Sentences at the end of a text that was cut may look otherwise when more text follows.
 _HELD_BACK = 2
 
 
 @dataclass(frozen=True)
-class SegmentWeights:
+class TokenizerWeights:
     """What a tokenizer has learned: weights of both decisions, runs of letters to look into, other multiword tokens."""
 
     tokens: FlatFrozenWeights
@@ -42,7 +42,7 @@ class Tokenizer:
 
     def __init__(self) -> None:
         self._use_templates(load_templates("tokens", "tokenizer"), load_templates("sentences", "tokenizer"))
-        self.weights: SegmentWeights | None = None
+        self.weights: TokenizerWeights | None = None
 
     def _use_templates(self, tokens: TemplateSet, sentences: TemplateSet) -> None:
         self._sets = (tokens, sentences)
@@ -54,23 +54,13 @@ class Tokenizer:
         """Whether the tokenizer can be used."""
         return self.weights is not None
 
-    def segment(self, text: str, *, line_sentences: bool = False) -> list[Segment]:
-        """Return the sentences of a text with their places in it.
-
-        With `line_sentences` each line is one sentence, whatever is in it.
-        """
-        return [
-            Segment(sentence, spans)
-            for block in self._blocks([text], line_sentences=line_sentences)
-            for sentence, spans in zip(block.sentences(), block.spans(), strict=True)
-        ]
-
     def sentences(
         self, text: str | Iterable[str], *, line_sentences: bool = False, ranges: bool = False
     ) -> Iterator[Sentence]:
         """Yield the sentences of a text, or of pieces of one, as they come; memory does not grow with the text.
 
-        `ranges` notes in MISC where each token stands, as ``TokenRange=start:end``.
+        With `line_sentences` each line is one sentence, `ranges` writes the offsets of each token into
+        MISC, as ``TokenRange=start:end``.
         """
         pieces = text if isinstance(text, Iterable) and not isinstance(text, str | bytes) else [text]
         for block in self._blocks(pieces, line_sentences=line_sentences):
@@ -95,19 +85,19 @@ class Tokenizer:
             except StopIteration:
                 return
 
-    def _block(self, weights: SegmentWeights, text: str, *, line_sentences: bool) -> Block:
+    def _block(self, weights: TokenizerWeights, text: str, *, line_sentences: bool) -> Block:
         encoded = encode_text(text)
         marks = np.zeros(len(text), np.uint8)
         tokens = make_tokens(len(text))
         count = kernels.split_chunks(
             encoded, find_chunks(encoded), weights.runs, self.token_templates, weights.tokens.store,
-            make_work(self.token_templates, kernels.BOUNDARY_ATOMS), tokens, marks,
+            make_workspace(self.token_templates, kernels.BOUNDARY_ATOMS), tokens, marks,
         )  # fmt: skip
         kernels.describe_tokens(encoded, tokens, count)
         is_last = np.zeros(count, np.bool_)
         kernels.split_sentences(
             encoded, tokens, count, kernels.AT_LINES if line_sentences else kernels.LEARNED, self.sentence_templates,
-            weights.sentences.store, make_work(self.sentence_templates, kernels.GAP_ATOMS),
+            weights.sentences.store, make_workspace(self.sentence_templates, kernels.GAP_ATOMS),
             is_last,
         )  # fmt: skip
         return Block(text, tokens, is_last, marks, weights.multiword)
@@ -136,7 +126,7 @@ class Tokenizer:
             own = {key.removeprefix(f"{name}."): array for key, array in tensors.items() if key.startswith(f"{name}.")}
             return FlatFrozenWeights.from_tensors(config["scales"][name], own)
 
-        made.weights = SegmentWeights(
+        made.weights = TokenizerWeights(
             tokens=part("tokens"),
             sentences=part("sentences"),
             runs=kernels.Runs(tensors["split_runs"].astype(np.uint64, copy=False), config["dense"]),

@@ -1,4 +1,4 @@
-"""Kernels of the arc-eager parser: states, features, beam search, dynamic oracle and their updates.
+"""Kernels of the arc-eager parser: states, features and beam search.
 
 A state is O(1): stacks are shared linked lists. A *node* is one word on a stack with what is known of its
 arcs; it never changes, a transition makes new nodes. A *state* is the top node, the first word of the
@@ -15,22 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treetune.features._kernels import entry, inner, lean_entry, mix
-from treetune.weights._kernels import (
-    DENSE_BIT,
-    MISSING,
-    STEPS,
-    add_features,
-    clear_margins,
-    combine_margins,
-    fill_gram,
-    find_row,
-    home_slot,
-    pair_slot,
-    prefetch,
-    prefetch_dense,
-    room_is_short,
-    solve_margins,
-)
+from treetune.weights._kernels import DENSE_BIT, MISSING, Store, find_rows, prefetch_slots
 
 SHIFT, REDUCE, LEFT = 0, 1, 2  # then one LEFT and one RIGHT per label
 
@@ -44,12 +29,12 @@ TOP, FRONT, HEADLESS, BOTTOM, PREVIOUS, ACTION = 0, 1, 2, 3, 4, 5
 FRONT_LEFT1, FRONT_LEFT1_LABEL, FRONT_LEFT2, FRONT_LEFT2_LABEL, FRONT_LEFT_COUNT = 6, 7, 8, 9, 10
 STATE_FIELDS = 11
 
-# Addresses of features: places in a state that hold a word (and a label).
+# Addresses of features: positions in a state that hold a word (and a label).
 ADDRESSES = (
     *("S0", "S1", "S2", "N0", "N1", "N2", "N3", "S0h", "S0hh"),
     *("S0l", "S0ll", "S0r", "S0rr", "N0l", "N0ll", "S1l", "S1r"),
 )
-# Values of a place that are no column of the corpus; numbered below zero.
+# Values of an address that are no column of the corpus; numbered below zero.
 A_LABEL, A_LEFT_COUNT, A_RIGHT_COUNT, A_LEFT_SET, A_RIGHT_SET, A_DISTANCE, A_BASE = -1, -2, -3, -4, -5, -6, -7
 
 NO_WORD = -1
@@ -101,9 +86,29 @@ class Templates(NamedTuple):
     part_seed: NDArray[np.uint64]
 
 
-class Space(NamedTuple):
+class Arcs(NamedTuple):
+    """Heads and labels over tokens, -1 where unknown: constraints or gold trees."""
+
+    heads: NDArray[np.int32]
+    labels: NDArray[np.int32]
+
+
+class Fixed(NamedTuple):
+    """The constraints of one sentence; the root is n + 1 here. See `prepare_fixed`."""
+
+    heads: NDArray[np.int32]
+    labels: NDArray[np.int32]
+    last_dependent: NDArray[np.int32]
+    first_dependent: NDArray[np.int32]
+    reach: NDArray[np.int32]
+    may_be_root: NDArray[np.bool_]
+    tags: NDArray[np.int32]
+
+
+class Workspace(NamedTuple):
     """Working memory of one search."""
 
+    fixed: Fixed
     nodes: NDArray[np.int32]
     node_sets: NDArray[np.int64]
     states: NDArray[np.int32]
@@ -128,30 +133,49 @@ class Space(NamedTuple):
     new_groups: NDArray[np.int64]
 
 
-class Fixed(NamedTuple):
-    """What is known of one sentence beforehand; the root is n + 1 here. See `prepare_fixed`."""
+class SearchSetup(NamedTuple):
+    """Everything a search needs that is the same for all sentences.
+
+    `root_labels` says which labels an arc from the root alone has, and which it never has. With `memo` partial sums are
+    kept within a sentence.
+    """
+
+    templates: Templates
+    store: Store
+    labels: Labels
+    root_labels: NDArray[np.bool_]
+    beam: int
+    memo: bool
+
+
+class SearchResult(NamedTuple):
+    """The best trees of each sentence: heads and labels rank by token, scores and numbers of trees by sentence.
+
+    `actions` are the derivations, rank by 2 x tokens; without rows, neither these nor exact scores are wanted.
+    """
 
     heads: NDArray[np.int32]
     labels: NDArray[np.int32]
-    last_dependent: NDArray[np.int32]
-    first_dependent: NDArray[np.int32]
-    reach: NDArray[np.int32]
-    may_be_root: NDArray[np.bool_]
-    tags: NDArray[np.int32]
+    scores: NDArray[np.float64]
+    actions: NDArray[np.int32]
+    widths: NDArray[np.int32]
 
 
 NODES_USED, MEMO_USED, MEMO_STAMP, LAST_ROOT = 0, 1, 2, 3
 
 
 @inner
-def prepare_fixed(fixed, heads, labels, tags, length, always_root, never_root):  # type: ignore[no-untyped-def]
-    """Derive from known heads (-1 unknown, 0 root), labels (-1 unknown) and tags what the search must respect.
+def prepare_fixed(work, setup, known, start, sentences, base, length):  # type: ignore[no-untyped-def]
+    """Derive from the arcs `known` from `start` on (heads: -1 unknown, 0 root) what the search must respect.
 
     `last_dependent[i]` / `first_dependent[i]`: the outermost words whose known head is i (0: none);
     `reach[i]`: the last word that must be under i, so that i stays on the stack until it has come;
-    `may_be_root[i]`: whether i can be the one root. Returns the last word that may be.
+    `may_be_root[i]`: whether i can be the one root.
     """
     n = length
+    fixed = work.fixed
+    heads, labels, tags = known.heads[start:], known.labels[start:], sentences.tags[base:]
+    always_root, never_root = setup.root_labels[0], setup.root_labels[1]
     known_root = 0
     for i in range(1, n + 1):
         head, label = heads[i], labels[i]
@@ -191,34 +215,34 @@ def prepare_fixed(fixed, heads, labels, tags, length, always_root, never_root): 
     for i in range(1, n + 1):
         if fixed.may_be_root[i]:
             last_root = i
-    return last_root
+    work.counters[LAST_ROOT] = last_root
 
 
 @inner
-def start_state(space, state):  # type: ignore[no-untyped-def]
+def start_state(work, state):  # type: ignore[no-untyped-def]
     """Write the initial state: nothing on the stack, the first word in front."""
-    states = space.states
+    states = work.states
     states[state, TOP] = -1
     states[state, FRONT] = 1
     states[state, HEADLESS] = 0
     states[state, BOTTOM] = 0
     states[state, PREVIOUS] = -1
     states[state, ACTION] = -1
-    clear_front(space, state)
-    space.scores[state] = 0.0
-    space.counters[NODES_USED] = 0
+    clear_front(work, state)
+    work.scores[state] = 0.0
+    work.counters[NODES_USED] = 0
 
 
 @inner
-def clear_front(space, state):  # type: ignore[no-untyped-def]
+def clear_front(work, state):  # type: ignore[no-untyped-def]
     """Forget the left children of the buffer's first word: a new word is in front."""
-    states = space.states
+    states = work.states
     states[state, FRONT_LEFT1] = NO_WORD
     states[state, FRONT_LEFT1_LABEL] = NO_LABEL
     states[state, FRONT_LEFT2] = NO_WORD
     states[state, FRONT_LEFT2_LABEL] = NO_LABEL
     states[state, FRONT_LEFT_COUNT] = 0
-    space.state_sets[state] = 0
+    work.state_sets[state] = 0
 
 
 CAN_SHIFT, CAN_REDUCE, CAN_LEFT, CAN_RIGHT = 1, 2, 4, 8
@@ -226,21 +250,21 @@ EVERYTHING = CAN_SHIFT | CAN_REDUCE | CAN_LEFT | CAN_RIGHT
 
 
 @inner
-def legal_moves(space, state, fixed, n):  # type: ignore[no-untyped-def]
+def legal_moves(work, state, n):  # type: ignore[no-untyped-def]
     """Return the kinds of transition that keep a single-root tree with everything fixed in reach.
 
     The one root is the word left at the bottom of the stack. A word that must stay on the stack until the
     last word has come (`reach` = n; the last word itself always) can only be pushed when no other word
     below it still waits for a head, since none would ever get one.
     """
-    states, nodes = space.states, space.nodes
+    states, nodes, fixed = work.states, work.nodes, work.fixed
     top, front = states[state, TOP], states[state, FRONT]
     if front == n + 1:
         if nodes[top, LABEL] == NO_LABEL:
             return CAN_LEFT
         return CAN_REDUCE
     moves = 0
-    last_root = space.counters[LAST_ROOT]
+    last_root = work.counters[LAST_ROOT]
     stays = fixed.reach[front] == n
     head = fixed.heads[front]
     waited_for = fixed.first_dependent[front]
@@ -270,22 +294,22 @@ def legal_moves(space, state, fixed, n):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _copy_node(space, source):  # type: ignore[no-untyped-def]
-    node = space.counters[NODES_USED]
-    space.counters[NODES_USED] += 1
+def _copy_node(work, source):  # type: ignore[no-untyped-def]
+    node = work.counters[NODES_USED]
+    work.counters[NODES_USED] += 1
     for field in range(NODE_FIELDS):
-        space.nodes[node, field] = space.nodes[source, field]
-    space.node_sets[node, 0] = space.node_sets[source, 0]
-    space.node_sets[node, 1] = space.node_sets[source, 1]
+        work.nodes[node, field] = work.nodes[source, field]
+    work.node_sets[node, 0] = work.node_sets[source, 0]
+    work.node_sets[node, 1] = work.node_sets[source, 1]
     return node
 
 
 @inner
-def _push_front(space, state, below, label):  # type: ignore[no-untyped-def]
+def _push_front(work, state, below, label):  # type: ignore[no-untyped-def]
     """Make the node of the buffer's first word, taking over its left children."""
-    states, nodes = space.states, space.nodes
-    node = space.counters[NODES_USED]
-    space.counters[NODES_USED] += 1
+    states, nodes = work.states, work.nodes
+    node = work.counters[NODES_USED]
+    work.counters[NODES_USED] += 1
     nodes[node, WORD] = states[state, FRONT]
     nodes[node, BELOW] = below
     nodes[node, LABEL] = label
@@ -299,28 +323,28 @@ def _push_front(space, state, below, label):  # type: ignore[no-untyped-def]
     nodes[node, RIGHT2_LABEL] = NO_LABEL
     nodes[node, LEFT_COUNT] = states[state, FRONT_LEFT_COUNT]
     nodes[node, RIGHT_COUNT] = 0
-    space.node_sets[node, 0] = space.state_sets[state]
-    space.node_sets[node, 1] = 0
+    work.node_sets[node, 0] = work.state_sets[state]
+    work.node_sets[node, 1] = 0
     return node
 
 
 @inner
-def apply_action(space, source, action, target, n_labels):  # type: ignore[no-untyped-def]
+def apply_action(work, source, action, target, n_labels):  # type: ignore[no-untyped-def]
     """Write into state `target` what `action` makes of state `source`."""
-    states, nodes = space.states, space.nodes
+    states, nodes = work.states, work.nodes
     for field in range(STATE_FIELDS):
         states[target, field] = states[source, field]
-    space.state_sets[target] = space.state_sets[source]
+    work.state_sets[target] = work.state_sets[source]
     states[target, PREVIOUS] = source
     states[target, ACTION] = action
     top = states[source, TOP]
     if action == SHIFT:
-        states[target, TOP] = _push_front(space, source, top, NO_LABEL)
+        states[target, TOP] = _push_front(work, source, top, NO_LABEL)
         states[target, HEADLESS] += 1
         if top == -1:
             states[target, BOTTOM] = states[source, FRONT]
         states[target, FRONT] += 1
-        clear_front(space, target)
+        clear_front(work, target)
     elif action == REDUCE:
         states[target, TOP] = nodes[top, BELOW]
     elif action < LEFT + n_labels:
@@ -332,29 +356,29 @@ def apply_action(space, source, action, target, n_labels):  # type: ignore[no-un
         states[target, FRONT_LEFT1] = nodes[top, WORD]
         states[target, FRONT_LEFT1_LABEL] = label
         states[target, FRONT_LEFT_COUNT] += 1
-        space.state_sets[target] |= np.int64(1) << np.int64(label % 63)
+        work.state_sets[target] |= np.int64(1) << np.int64(label % 63)
     else:
         label = action - LEFT - n_labels
-        head = _copy_node(space, top)
+        head = _copy_node(work, top)
         nodes[head, RIGHT2] = nodes[top, RIGHT1]
         nodes[head, RIGHT2_LABEL] = nodes[top, RIGHT1_LABEL]
         nodes[head, RIGHT1] = states[source, FRONT]
         nodes[head, RIGHT1_LABEL] = label
         nodes[head, RIGHT_COUNT] += 1
-        space.node_sets[head, 1] |= np.int64(1) << np.int64(label % 63)
-        states[target, TOP] = _push_front(space, source, head, label)
+        work.node_sets[head, 1] |= np.int64(1) << np.int64(label % 63)
+        states[target, TOP] = _push_front(work, source, head, label)
         states[target, FRONT] += 1
-        clear_front(space, target)
+        clear_front(work, target)
 
 
 @inner
-def read_places(space, state, n):  # type: ignore[no-untyped-def]
+def read_addresses(work, state, n):  # type: ignore[no-untyped-def]
     """Fill the word and the label at each feature address; NO_WORD and NO_LABEL where there is none."""
-    words, labels = space.words, space.labels
-    states, nodes = space.states, space.nodes
-    for place in range(words.shape[0]):
-        words[place] = NO_WORD
-        labels[place] = NO_LABEL
+    words, labels = work.words, work.labels
+    states, nodes = work.states, work.nodes
+    for address in range(words.shape[0]):
+        words[address] = NO_WORD
+        labels[address] = NO_LABEL
     front = states[state, FRONT]
     for ahead in range(4):
         if front + ahead <= n:
@@ -413,27 +437,27 @@ PARTS = PART_LEFT_COUNT + 6
 
 
 @inner
-def read_parts(space, state, templates):  # type: ignore[no-untyped-def]
-    """Fill `space.parts` with a state's raw numbers, each times a random odd number of its own.
+def read_parts(work, state, templates):  # type: ignore[no-untyped-def]
+    """Fill `work.parts` with a state's raw numbers, each times a random odd number of its own.
 
     Any sum of some parts is a key for those numbers: two states differ in it unless they agree in them all
     (or by a chance of 2^-64).
     """
-    parts, seeds = space.parts, templates.part_seed
-    for place in range(len(ADDRESSES)):
-        parts[place] = np.uint64(space.words[place] + 1) * seeds[place]
-        parts[PART_LABELS + place] = np.uint64(space.labels[place] + 1) * seeds[PART_LABELS + place]
-    top = space.states[state, TOP]
+    parts, seeds = work.parts, templates.part_seed
+    for address in range(len(ADDRESSES)):
+        parts[address] = np.uint64(work.words[address] + 1) * seeds[address]
+        parts[PART_LABELS + address] = np.uint64(work.labels[address] + 1) * seeds[PART_LABELS + address]
+    top = work.states[state, TOP]
     for part in range(PART_LEFT_COUNT, PARTS):
         parts[part] = np.uint64(0)
     if top != -1:
-        parts[PART_LEFT_COUNT] = np.uint64(space.nodes[top, LEFT_COUNT]) * seeds[PART_LEFT_COUNT]
-        parts[PART_RIGHT_COUNT] = np.uint64(space.nodes[top, RIGHT_COUNT]) * seeds[PART_RIGHT_COUNT]
-        parts[PART_LEFT_SET] = np.uint64(space.node_sets[top, 0]) * seeds[PART_LEFT_SET]
-        parts[PART_RIGHT_SET] = np.uint64(space.node_sets[top, 1]) * seeds[PART_RIGHT_SET]
-    front_count = np.uint64(space.states[state, FRONT_LEFT_COUNT])
+        parts[PART_LEFT_COUNT] = np.uint64(work.nodes[top, LEFT_COUNT]) * seeds[PART_LEFT_COUNT]
+        parts[PART_RIGHT_COUNT] = np.uint64(work.nodes[top, RIGHT_COUNT]) * seeds[PART_RIGHT_COUNT]
+        parts[PART_LEFT_SET] = np.uint64(work.node_sets[top, 0]) * seeds[PART_LEFT_SET]
+        parts[PART_RIGHT_SET] = np.uint64(work.node_sets[top, 1]) * seeds[PART_RIGHT_SET]
+    front_count = np.uint64(work.states[state, FRONT_LEFT_COUNT])
     parts[PART_FRONT_COUNT] = front_count * seeds[PART_FRONT_COUNT]
-    parts[PART_FRONT_SET] = np.uint64(space.state_sets[state]) * seeds[PART_FRONT_SET]
+    parts[PART_FRONT_SET] = np.uint64(work.state_sets[state]) * seeds[PART_FRONT_SET]
 
 
 @inner
@@ -469,38 +493,38 @@ def base_relation(columns, base, top, front):  # type: ignore[no-untyped-def]
 
 
 @inner
-def fill_atoms(space, state, templates, columns, base, group):  # type: ignore[no-untyped-def]
+def fill_atoms(work, state, templates, columns, base, group):  # type: ignore[no-untyped-def]
     """Hash the values of the atoms (address, column) of a group, each with its own seed."""
-    words, labels, atoms = space.words, space.labels, space.atoms
-    front = space.states[state, FRONT]
-    front_count, front_set = np.int64(space.states[state, FRONT_LEFT_COUNT]), space.state_sets[state]
-    top = space.states[state, TOP]
+    words, labels, atoms = work.words, work.labels, work.atoms
+    front = work.states[state, FRONT]
+    front_count, front_set = np.int64(work.states[state, FRONT_LEFT_COUNT]), work.state_sets[state]
+    top = work.states[state, TOP]
     left_count, right_count, left_set, right_set = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
     if top != -1:
         left_count, right_count = (
-            np.int64(space.nodes[top, LEFT_COUNT]),
-            np.int64(space.nodes[top, RIGHT_COUNT]),
+            np.int64(work.nodes[top, LEFT_COUNT]),
+            np.int64(work.nodes[top, RIGHT_COUNT]),
         )
-        left_set, right_set = space.node_sets[top, 0], space.node_sets[top, 1]
+        left_set, right_set = work.node_sets[top, 0], work.node_sets[top, 1]
     start, end = templates.group_atom_starts[group], templates.group_atom_starts[group + 1]
     for i in range(np.uint64(start), np.uint64(end)):
         atom = np.uint64(templates.group_atoms[i])
-        place, column = np.uint64(templates.atom_address[atom]), templates.atom_column[atom]
+        address, column = np.uint64(templates.atom_address[atom]), templates.atom_column[atom]
         value = np.int64(0)
         if column >= 0:
-            if words[place] != NO_WORD:
-                value = np.int64(columns[np.uint64(column), np.uint64(base + words[place])])
+            if words[address] != NO_WORD:
+                value = np.int64(columns[np.uint64(column), np.uint64(base + words[address])])
         elif column == A_LABEL:
-            value = np.int64(labels[place]) + 1
+            value = np.int64(labels[address]) + 1
         elif column == A_DISTANCE:
             if words[0] != NO_WORD:
                 value = min(np.int64(front - words[0]), np.int64(10))
         elif column == A_BASE:
             value = base_relation(columns, base, words[0], words[3])
         elif column == A_LEFT_COUNT:
-            value = front_count if place == np.uint64(3) else left_count
+            value = front_count if address == np.uint64(3) else left_count
         elif column == A_LEFT_SET:
-            value = front_set if place == np.uint64(3) else left_set
+            value = front_set if address == np.uint64(3) else left_set
         elif column == A_RIGHT_COUNT:
             value = right_count
         else:
@@ -517,28 +541,6 @@ def hash_templates(atoms, features, templates, first, last):  # type: ignore[no-
         for i in range(np.uint64(start), np.uint64(end)):
             combined += atoms[np.uint64(templates.atoms[i])]
         features[template] = mix(combined)
-
-
-@inner
-def prefetch_slots(features, table, first, last):  # type: ignore[no-untyped-def]
-    """Bring the table positions of features [first, last) into the cache."""
-    for i in range(first, last):
-        prefetch(table, home_slot(table, features[i]))
-
-
-@inner
-def find_rows(features, rows, store, first, last):  # type: ignore[no-untyped-def]
-    """Look up the rows of features [first, last), and bring them into the cache."""
-    for i in range(first, last):
-        row = find_row(store.table, features[i])
-        rows[i] = row
-        if row == MISSING:
-            continue
-        if row & DENSE_BIT:
-            prefetch_dense(store.dense, np.uint64(row ^ DENSE_BIT))
-        else:
-            prefetch(store.outputs, np.uint64(row))
-            prefetch(store.weights, np.uint64(row))
 
 
 @inner
@@ -570,11 +572,11 @@ def arc_range(moves, n_labels):  # type: ignore[no-untyped-def]
 
 
 @inner
-def hash_state(space, state, templates, columns, base, n):  # type: ignore[no-untyped-def]
-    """Fill `space.features` with all feature numbers of a state."""
-    read_places(space, state, n)
-    fill_atoms(space, state, templates, columns, base, templates.group_first.shape[0] - 1)
-    hash_templates(space.atoms, space.features, templates, np.uint64(0), np.uint64(templates.seeds.shape[0]))
+def hash_state(work, state, templates, columns, base, n):  # type: ignore[no-untyped-def]
+    """Fill `work.features` with all feature numbers of a state."""
+    read_addresses(work, state, n)
+    fill_atoms(work, state, templates, columns, base, templates.group_first.shape[0] - 1)
+    hash_templates(work.atoms, work.features, templates, np.uint64(0), np.uint64(templates.seeds.shape[0]))
 
 
 @inner
@@ -596,66 +598,67 @@ def find_memo(keys, rows, stamps, counters, key):  # type: ignore[no-untyped-def
 
 
 @inner
-def recall_groups(space, state, templates):  # type: ignore[no-untyped-def]
+def recall_groups(work, state, templates):  # type: ignore[no-untyped-def]
     """Find the remembered sums of every group; list the groups that are new and return their number."""
     groups = templates.group_first.shape[0] - 1
-    if space.counters[MEMO_USED] + groups > space.memo_sums.shape[0]:
-        clear_memo(space.counters)
-    read_parts(space, state, templates)
+    if work.counters[MEMO_USED] + groups > work.memo_sums.shape[0]:
+        clear_memo(work.counters)
+    read_parts(work, state, templates)
     new = 0
     for group in range(groups):
         key = np.uint64(group)
         start, end = templates.group_part_starts[group], templates.group_part_starts[group + 1]
         for i in range(np.uint64(start), np.uint64(end)):
-            key += space.parts[np.uint64(templates.group_parts[i])]
-        row, is_new = find_memo(space.memo_keys, space.memo_rows, space.memo_stamps, space.counters, mix(key))
-        space.group_rows[group] = row
+            key += work.parts[np.uint64(templates.group_parts[i])]
+        row, is_new = find_memo(work.memo_keys, work.memo_rows, work.memo_stamps, work.counters, mix(key))
+        work.group_rows[group] = row
         if is_new:
-            space.new_groups[new] = group
+            work.new_groups[new] = group
             new += 1
     return new
 
 
 @inner
-def score_state(space, state, templates, store, columns, base, n, moves, n_labels, memo):  # type: ignore[no-untyped-def]
-    """Fill `space.sums` with the scores of all transitions of the kinds in `moves` from a state.
+def score_state(work, setup, state, columns, base, n, moves, memo):  # type: ignore[no-untyped-def]
+    """Fill `work.sums` with the scores of all transitions of the kinds in `moves` from a state.
 
     With `memo` the sums of each group of templates are remembered for all transitions, under the raw numbers
     that the group looks at; without, the group of all templates is always new. The features of all new groups
-    are hashed, then looked up, then added, so that their memory accesses overlap. (Rows are indexed in place:
+    are hashed, then looked up, then added, so that their memory accesses overlap. (Rows are indexed where they are:
     an array made from a row would cost more than adding it.)
     """
-    sums, memo_sums, features = space.sums, space.memo_sums, space.features
-    read_places(space, state, n)
+    templates, store, n_labels = setup.templates, setup.store, setup.labels.at_root.shape[0]
+    sums, memo_sums, features = work.sums, work.memo_sums, work.features
+    read_addresses(work, state, n)
     all_templates = templates.group_first.shape[0] - 1
     first_group, last_group, wanted, new = all_templates, all_templates + 1, moves, 1
     if memo:
-        new = recall_groups(space, state, templates)
+        new = recall_groups(work, state, templates)
         first_group, last_group, wanted = 0, all_templates, EVERYTHING
     else:
-        space.group_rows[all_templates] = 0
-        space.new_groups[0] = all_templates
+        work.group_rows[all_templates] = 0
+        work.new_groups[0] = all_templates
     for i in range(new):
-        group = space.new_groups[i]
+        group = work.new_groups[i]
         first, last = np.uint64(templates.group_first[group]), np.uint64(templates.group_last[group])
-        fill_atoms(space, state, templates, columns, base, group)
-        hash_templates(space.atoms, features, templates, first, last)
+        fill_atoms(work, state, templates, columns, base, group)
+        hash_templates(work.atoms, features, templates, first, last)
         prefetch_slots(features, store.table, first, last)
     for i in range(new):
-        group = space.new_groups[i]
+        group = work.new_groups[i]
         first, last = np.uint64(templates.group_first[group]), np.uint64(templates.group_last[group])
-        find_rows(features, space.rows, store, first, last)
+        find_rows(features, work.rows, store, first, last)
     for i in range(new):
-        group = space.new_groups[i]
+        group = work.new_groups[i]
         first, last = np.uint64(templates.group_first[group]), np.uint64(templates.group_last[group])
-        row = space.group_rows[group]
+        row = work.group_rows[group]
         for output in range(sums.shape[0]):
             memo_sums[row, output] = 0
-        add_rows(space.rows, store, first, last, memo_sums, row, wanted, n_labels)
+        add_rows(work.rows, store, first, last, memo_sums, row, wanted, n_labels)
     for output in range(sums.shape[0]):
         sums[output] = 0
     for group in range(first_group, last_group):
-        row = space.group_rows[group]
+        row = work.group_rows[group]
         for output in range(sums.shape[0]):
             sums[output] += memo_sums[row, output]
 
@@ -678,197 +681,171 @@ def label_is_legal(label, fixed_label, tag, from_root, labels):  # type: ignore[
 
 
 @inner
-def _offer(space, count, beam, score, state, action):  # type: ignore[no-untyped-def]
+def _offer(work, count, beam, score, state, action):  # type: ignore[no-untyped-def]
     """Keep a candidate if it is among the best `beam` so far; of equals the first offered stays first."""
     if count == beam:
-        if score <= space.best_score[count - 1]:
+        if score <= work.best_score[count - 1]:
             return count
         count -= 1
-    place = count
-    while place > 0 and space.best_score[place - 1] < score:
-        space.best_score[place] = space.best_score[place - 1]
-        space.best_state[place] = space.best_state[place - 1]
-        space.best_action[place] = space.best_action[place - 1]
-        place -= 1
-    space.best_score[place] = score
-    space.best_state[place] = state
-    space.best_action[place] = action
+    index = count
+    while index > 0 and work.best_score[index - 1] < score:
+        work.best_score[index] = work.best_score[index - 1]
+        work.best_state[index] = work.best_state[index - 1]
+        work.best_action[index] = work.best_action[index - 1]
+        index -= 1
+    work.best_score[index] = score
+    work.best_state[index] = state
+    work.best_action[index] = action
     return count + 1
 
 
 @inner
-def _offer_arcs(space, state, first, word, fixed, from_root, labels, count, beam):  # type: ignore[no-untyped-def]
+def _offer_arcs(work, setup, state, first, word, from_root, count):  # type: ignore[no-untyped-def]
     """Offer the arcs of one direction to a word; their transitions start at `first`."""
-    score = space.scores[state]
-    sums = space.sums
+    score = work.scores[state]
+    sums, fixed, labels, beam = work.sums, work.fixed, setup.labels, setup.beam
     if fixed.labels[word] != NO_LABEL:
         action = first + fixed.labels[word]
-        return _offer(space, count, beam, score + sums[action], state, action)
+        return _offer(work, count, beam, score + sums[action], state, action)
     if count == beam:
         # Most states have no arc good enough: one quick look at the best, allowed or not, tells.
         best = sums[first]
         for action in range(np.uint64(first), np.uint64(first + labels.at_root.shape[0])):
             best = sums[action] if sums[action] > best else best
-        if score + best <= space.best_score[count - 1]:
+        if score + best <= work.best_score[count - 1]:
             return count
     row = np.uint64(0) if from_root else np.uint64(fixed.tags[word] + 1)
     for i in range(np.uint64(labels.lengths[row])):
         action = np.uint64(first) + np.uint64(labels.lists[row, i])
         total = score + sums[action]
-        if count < beam or total > space.best_score[count - 1]:
-            count = _offer(space, count, beam, total, state, np.int64(action))
+        if count < beam or total > work.best_score[count - 1]:
+            count = _offer(work, count, beam, total, state, np.int64(action))
     return count
 
 
 @inner
-def offer_moves(space, state, moves, fixed, labels, n, count, beam):  # type: ignore[no-untyped-def]
+def offer_moves(work, setup, state, moves, n, count):  # type: ignore[no-untyped-def]
     """Offer every legal transition of a scored state to the next beam; return the candidates kept."""
-    score = space.scores[state]
+    score, beam = work.scores[state], setup.beam
     if moves & CAN_SHIFT:
-        count = _offer(space, count, beam, score + space.sums[SHIFT], state, SHIFT)
+        count = _offer(work, count, beam, score + work.sums[SHIFT], state, SHIFT)
     if moves & CAN_REDUCE:
-        count = _offer(space, count, beam, score + space.sums[REDUCE], state, REDUCE)
-    front = space.states[state, FRONT]
+        count = _offer(work, count, beam, score + work.sums[REDUCE], state, REDUCE)
+    front = work.states[state, FRONT]
     if moves & CAN_LEFT:
-        word = space.nodes[space.states[state, TOP], WORD]
-        count = _offer_arcs(space, state, LEFT, word, fixed, front == n + 1, labels, count, beam)
+        word = work.nodes[work.states[state, TOP], WORD]
+        count = _offer_arcs(work, setup, state, LEFT, word, front == n + 1, count)
     if moves & CAN_RIGHT:
-        first = LEFT + labels.at_root.shape[0]
-        count = _offer_arcs(space, state, first, front, fixed, False, labels, count, beam)
+        first = LEFT + setup.labels.at_root.shape[0]
+        count = _offer_arcs(work, setup, state, first, front, False, count)
     return count
 
 
 @inner
-def search(space, templates, store, columns, base, n, fixed, labels, beam, memo, exact):  # type: ignore[no-untyped-def]
+def search(work, setup, columns, base, n, exact):  # type: ignore[no-untyped-def]
     """Beam search; leaves states of step t at t * beam, best first. Returns the width of the last beam.
 
     Unless scores must be `exact`, greedy search does not score a state that has only one way on.
     """
-    n_labels = labels.at_root.shape[0]
-    start_state(space, 0)
-    if memo:
-        clear_memo(space.counters)
+    n_labels, beam = setup.labels.at_root.shape[0], setup.beam
+    start_state(work, 0)
+    if setup.memo:
+        clear_memo(work.counters)
     width = 1
     for step in range(2 * n):
         first = step * beam
         count = 0
         for state in range(first, first + width):
-            moves = legal_moves(space, state, fixed, n)
+            moves = legal_moves(work, state, n)
             if exact or beam > 1 or (moves != CAN_SHIFT and moves != CAN_REDUCE):
-                score_state(space, state, templates, store, columns, base, n, moves, n_labels, memo)
-            count = offer_moves(space, state, moves, fixed, labels, n, count, beam)
+                score_state(work, setup, state, columns, base, n, moves, setup.memo)
+            count = offer_moves(work, setup, state, moves, n, count)
         for i in range(count):
-            apply_action(space, space.best_state[i], space.best_action[i], first + beam + i, n_labels)
-            space.scores[first + beam + i] = space.best_score[i]
+            apply_action(work, work.best_state[i], work.best_action[i], first + beam + i, n_labels)
+            work.scores[first + beam + i] = work.best_score[i]
         width = count
     return width
 
 
 @inner
-def read_tree(space, state, n, n_labels, heads, labels):  # type: ignore[no-untyped-def]
+def read_tree(work, state, n, n_labels, heads, labels):  # type: ignore[no-untyped-def]
     """Write heads (root = 0) and labels that a complete state stands for, into token positions 1 to n."""
-    states = space.states
+    states = work.states
     while states[state, PREVIOUS] != -1:
         source, action = states[state, PREVIOUS], states[state, ACTION]
         front = states[source, FRONT]
         if action >= LEFT + n_labels:
-            heads[front] = space.nodes[states[source, TOP], WORD]
+            heads[front] = work.nodes[states[source, TOP], WORD]
             labels[front] = action - LEFT - n_labels
         elif action >= LEFT:
-            word = space.nodes[states[source, TOP], WORD]
+            word = work.nodes[states[source, TOP], WORD]
             heads[word] = 0 if front == n + 1 else front
             labels[word] = action - LEFT
         state = source
 
 
 @lean_entry
-def parse_range(  # type: ignore[no-untyped-def]
-    space,
-    fixed,
-    templates,
-    store,
-    sentences,
-    labels,
-    known_heads,
-    known_labels,
-    root_kinds,
-    beam,
-    memo,
-    first,
-    last,
-    k,
-    heads_out,
-    labels_out,
-    scores_out,
-    actions_out,
-    widths_out,
-):
-    """Parse sentences [first, last) and write up to `k` best trees of each.
-
-    `heads_out` and `labels_out` have k rows over all tokens; `actions_out` k rows over 2 x tokens (or no
-    rows: neither derivations nor exact scores are wanted); `scores_out` k columns a sentence.
-    """
-    n_labels = labels.at_root.shape[0]
+def parse_range(work, setup, sentences, known, first, last, k, result):  # type: ignore[no-untyped-def]
+    """Parse sentences [first, last) under the constraints `known` and write up to `k` best trees of each."""
+    n_labels, beam = setup.labels.at_root.shape[0], setup.beam
     for sentence in range(first, last):
         base = sentences.offsets[sentence]
         n = sentences.offsets[sentence + 1] - base - 1
         if n == 0:
-            widths_out[sentence] = 0
+            result.widths[sentence] = 0
             continue
-        space.counters[LAST_ROOT] = prepare_fixed(
-            fixed, known_heads[base:], known_labels[base:], sentences.tags[base:], n, root_kinds[0], root_kinds[1]
-        )
-        exact = actions_out.shape[0] > 0
-        width = search(space, templates, store, sentences.columns, base, n, fixed, labels, beam, memo, exact)
-        widths_out[sentence] = min(k, width)
+        prepare_fixed(work, setup, known, base, sentences, base, n)
+        exact = result.actions.shape[0] > 0
+        width = search(work, setup, sentences.columns, base, n, exact)
+        result.widths[sentence] = min(k, width)
         for rank in range(min(k, width)):
             state = 2 * n * beam + rank
-            read_tree(space, state, n, n_labels, heads_out[rank, base:], labels_out[rank, base:])
-            scores_out[sentence, rank] = space.scores[state]
-            if actions_out.shape[0] > 0:
+            read_tree(work, state, n, n_labels, result.heads[rank, base:], result.labels[rank, base:])
+            result.scores[sentence, rank] = work.scores[state]
+            if exact:
                 for step in range(2 * n - 1, -1, -1):
-                    actions_out[rank, 2 * base + step] = space.states[state, ACTION]
-                    state = space.states[state, PREVIOUS]
+                    result.actions[rank, 2 * base + step] = work.states[state, ACTION]
+                    state = work.states[state, PREVIOUS]
 
 
 @lean_entry
 def collect_features(  # type: ignore[no-untyped-def]
-    space, templates, columns, base, n, n_labels, actions, first, last, features, outputs, count
+    work, templates, columns, base, n, n_labels, actions, first, last, features, outputs, count
 ):
     """Replay a sequence and append the features of its transitions [first, last); return the new count."""
-    start_state(space, 0)
+    start_state(work, 0)
     for step in range(last):
         action = actions[step]
         if step >= first:
-            hash_state(space, step, templates, columns, base, n)
+            hash_state(work, step, templates, columns, base, n)
             for template in range(templates.seeds.shape[0]):
-                features[count] = space.features[template]
+                features[count] = work.features[template]
                 outputs[count] = action
                 count += 1
-        apply_action(space, step, action, step + 1, n_labels)
+        apply_action(work, step, action, step + 1, n_labels)
     return count
 
 
 @lean_entry
-def score_sequence(space, templates, store, columns, base, n, n_labels, actions):  # type: ignore[no-untyped-def]
+def score_sequence(work, setup, columns, base, n, actions):  # type: ignore[no-untyped-def]
     """Return the model score of a complete transition sequence."""
-    return replay(space, templates, store, columns, base, n, n_labels, actions, False)
+    return replay(work, setup, columns, base, n, actions, False)
 
 
 @inner
-def replay(space, templates, store, columns, base, n, n_labels, actions, memo):  # type: ignore[no-untyped-def]
+def replay(work, setup, columns, base, n, actions, memo):  # type: ignore[no-untyped-def]
     """Go through a complete transition sequence and return its score."""
-    start_state(space, 0)
+    start_state(work, 0)
     total = 0.0
     for step in range(2 * n):
-        score_state(space, step, templates, store, columns, base, n, EVERYTHING, n_labels, memo)
-        total += space.sums[actions[step]]
-        apply_action(space, step, actions[step], step + 1, n_labels)
+        score_state(work, setup, step, columns, base, n, EVERYTHING, memo)
+        total += work.sums[actions[step]]
+        apply_action(work, step, actions[step], step + 1, setup.labels.at_root.shape[0])
     return total
 
 
 @lean_entry
-def score_range(space, templates, store, sentences, n_labels, actions, derived, first, last, scores):  # type: ignore[no-untyped-def]
+def score_range(work, setup, sentences, actions, derived, first, last, scores):  # type: ignore[no-untyped-def]
     """Write the scores of the transition sequences of sentences [first, last), where there are any.
 
     `actions` has a row for each rank over 2 x tokens. The sequences of a sentence meet the same words in much the same
@@ -877,11 +854,11 @@ def score_range(space, templates, store, sentences, n_labels, actions, derived, 
     for sentence in range(first, last):
         base = sentences.offsets[sentence]
         n = sentences.offsets[sentence + 1] - base - 1
-        clear_memo(space.counters)
+        clear_memo(work.counters)
         for rank in range(actions.shape[0]):
             if derived[sentence, rank]:
                 scores[sentence, rank] = replay(
-                    space, templates, store, sentences.columns, base, n, n_labels, actions[rank, 2 * base :], True
+                    work, setup, sentences.columns, base, n, actions[rank, 2 * base :], True
                 )
 
 
@@ -958,548 +935,3 @@ def derive_trees(heads, arc_labels, offsets, n_labels, actions, derived):  # typ
                     heads[rank, base:], arc_labels[rank, base:], n, n_labels, stack, actions[rank, 2 * base :]
                 )
                 derived[sentence, rank] = done == 2 * n
-
-
-@inner
-def trace_actions(space, state, count, actions):  # type: ignore[no-untyped-def]
-    """Write the transitions that led to a state, `count` of them."""
-    for step in range(count - 1, -1, -1):
-        actions[step] = space.states[state, ACTION]
-        state = space.states[state, PREVIOUS]
-
-
-EARLY, MAX_VIOLATION = 0, 1
-
-
-@inner
-def find_violation(  # type: ignore[no-untyped-def]
-    space, templates, store, columns, base, n, fixed, labels, beam, memo, gold, update
-):
-    """Search with the gold sequence beside; return where to update.
-
-    That is (length of the prefixes, 0 for none; the gold state there, its score; the width of the beam there),
-    the last three of whole sequences if there is none. Early update (Collins & Roark 2004): the step at which
-    gold leaves the beam. Max-violation (Huang et al. 2012): the step at which the best state of the beam
-    leads gold by most. Either way a whole sequence when gold stays in the beam but not first.
-    """
-    n_labels = labels.at_root.shape[0]
-    start_state(space, 0)
-    if memo:
-        clear_memo(space.counters)
-    width = 1
-    gold_state = 0
-    gold_rank = 0
-    gold_score = 0.0
-    beside = (2 * n + 1) * beam  # where states of a gold sequence that left the beam go
-    violation_step, violation_state, violation_width = 0, 0, 0
-    violation, violation_score = -np.inf, 0.0
-    for step in range(2 * n):
-        first = step * beam
-        count = 0
-        for state in range(first, first + width):
-            moves = legal_moves(space, state, fixed, n)
-            score_state(space, state, templates, store, columns, base, n, moves, n_labels, memo)
-            count = offer_moves(space, state, moves, fixed, labels, n, count, beam)
-            if state == gold_state:
-                gold_score += space.sums[gold[step]]
-        if gold_rank == -1:
-            moves = legal_moves(space, gold_state, fixed, n)
-            score_state(space, gold_state, templates, store, columns, base, n, moves, n_labels, memo)
-            gold_score += space.sums[gold[step]]
-        previous_rank = gold_rank
-        gold_rank = -1
-        for i in range(count):
-            apply_action(space, space.best_state[i], space.best_action[i], first + beam + i, n_labels)
-            space.scores[first + beam + i] = space.best_score[i]
-            if previous_rank != -1 and space.best_state[i] == gold_state and space.best_action[i] == gold[step]:
-                gold_rank = i
-        if gold_rank == -1:
-            apply_action(space, gold_state, gold[step], beside + step, n_labels)
-            gold_state = beside + step
-        else:
-            gold_state = first + beam + gold_rank
-        width = count
-        if gold_rank != 0 and space.best_score[0] - gold_score >= violation:
-            violation = space.best_score[0] - gold_score
-            violation_step, violation_state, violation_width = step + 1, gold_state, width
-            violation_score = gold_score
-        if gold_rank == -1 and update == EARLY:
-            return step + 1, gold_state, gold_score, width
-    if gold_rank == 0:
-        return 0, gold_state, gold_score, width
-    if update == EARLY:
-        return 2 * n, gold_state, gold_score, width
-    return violation_step, violation_state, violation_score, violation_width
-
-
-class Update(NamedTuple):
-    """The changes of one update, waiting to be added: (feature, output, delta)."""
-
-    features: NDArray[np.uint64]
-    outputs: NDArray[np.uint16]
-    deltas: NDArray[np.float32]
-    counters: NDArray[np.int64]
-
-
-COUNT, DONE = 0, 1
-
-
-@inner
-def collect_update(space, templates, columns, base, n, n_labels, better, worse, length, update):  # type: ignore[no-untyped-def]
-    """Fill `update` with +1 for the features of `better` and -1 for those of `worse`, common prefix left out."""
-    same = 0
-    while same < length and better[same] == worse[same]:
-        same += 1
-    half = collect_features(
-        space, templates, columns, base, n, n_labels, better, same, length, update.features, update.outputs, 0
-    )
-    count = collect_features(
-        space,
-        templates,
-        columns,
-        base,
-        n,
-        n_labels,
-        worse,
-        same,
-        length,
-        update.features,
-        update.outputs,
-        half,
-    )
-    update.deltas[:half] = 1.0
-    update.deltas[half:count] = -1.0
-    update.counters[COUNT] = count
-    update.counters[DONE] = 0
-
-
-@lean_entry
-def finish_update(store, averages, update):  # type: ignore[no-untyped-def]
-    """Add what waits; return whether all of it found room."""
-    update.counters[DONE] = add_features(
-        store,
-        averages,
-        update.features,
-        update.outputs,
-        update.deltas,
-        update.counters[COUNT],
-        update.counters[DONE],
-    )
-    return update.counters[DONE] == update.counters[COUNT]
-
-
-@lean_entry
-def train_range(  # type: ignore[no-untyped-def]
-    space,
-    fixed,
-    templates,
-    store,
-    averages,
-    sentences,
-    labels,
-    gold_actions,
-    unknown,
-    root_kinds,
-    order,
-    first,
-    last,
-    beam,
-    memo,
-    rule,
-    predicted,
-    update,
-):
-    """Learn from sentences order[first:last]; return how many were done and how many led to an update.
-
-    Stops early when the store must be enlarged; what waits in `update` is then added by `finish_update`.
-    """
-    updated = 0
-    n_templates = templates.seeds.shape[0]
-    for position in range(first, last):
-        sentence = order[position]
-        base = sentences.offsets[sentence]
-        n = sentences.offsets[sentence + 1] - base - 1
-        if room_is_short(store, averages, 4 * n * n_templates):
-            return position - first, updated
-        averages.counters[STEPS] += 1
-        gold = gold_actions[2 * base :]
-        space.counters[LAST_ROOT] = prepare_fixed(
-            fixed, unknown, unknown, sentences.tags[base:], n, root_kinds[0], root_kinds[1]
-        )
-        columns = sentences.columns
-        length, _, _, _ = find_violation(
-            space, templates, store, columns, base, n, fixed, labels, beam, memo, gold, rule
-        )
-        if length > 0:
-            updated += 1
-            n_labels = labels.at_root.shape[0]
-            trace_actions(space, length * beam, length, predicted)
-            collect_update(space, templates, columns, base, n, n_labels, gold, predicted, length, update)
-            if not finish_update(store, averages, update):
-                return position - first + 1, updated
-    return last - first, updated
-
-
-class Rivals(NamedTuple):
-    """States of one step that gold must beat, best first; and marks for the words on a stack."""
-
-    states: NDArray[np.int64]
-    on_stack: NDArray[np.bool_]
-
-
-@inner
-def lost_arcs(space, state, n, n_labels, gold_heads, gold_labels, on_stack):  # type: ignore[no-untyped-def]
-    """Return how many gold arcs no completion of a state can have, whatever its number of roots.
-
-    An arc is lost when its word has another head or label, when its word still waits but the head has gone by,
-    or when its head has left the stack before the word came. `gold_heads` has the root as n + 1.
-    """
-    states, nodes = space.states, space.nodes
-    front = states[state, FRONT]
-    for word in range(1, front):
-        on_stack[word] = False
-    lost = 0
-    node = states[state, TOP]
-    while node != -1:
-        word = nodes[node, WORD]
-        on_stack[word] = True
-        if nodes[node, LABEL] == NO_LABEL and gold_heads[word] < front:
-            lost += 1
-        node = nodes[node, BELOW]
-    for word in range(front, n + 1):
-        if gold_heads[word] < front and not on_stack[gold_heads[word]]:
-            lost += 1
-    while states[state, PREVIOUS] != -1:
-        source, action = states[state, PREVIOUS], states[state, ACTION]
-        before, top = states[source, FRONT], states[source, TOP]
-        if action >= LEFT + n_labels:
-            if gold_heads[before] != nodes[top, WORD] or gold_labels[before] != action - LEFT - n_labels:
-                lost += 1
-        elif action >= LEFT:
-            word = nodes[top, WORD]
-            if gold_heads[word] != before or gold_labels[word] != action - LEFT:
-                lost += 1
-        state = source
-    return lost
-
-
-@inner
-def choose_rivals(  # type: ignore[no-untyped-def]
-    space, n, n_labels, first, width, gold_state, gold_score, gold_heads, gold_labels, rivals, wanted
-):
-    """Take the best of the states [first, first + width) but gold, and fill what gold's lead is short of.
-
-    Gold should lead each by the arcs it has lost; by one if it has lost none, being another way to the same
-    tree or a mistake that shows later. Returns the number of rivals.
-    """
-    chosen = 0
-    for state in range(first, first + width):
-        if state != gold_state and chosen < wanted.shape[0]:
-            lost = lost_arcs(space, state, n, n_labels, gold_heads, gold_labels, rivals.on_stack)
-            rivals.states[chosen] = state
-            wanted[chosen] = max(1, lost) - (gold_score - space.scores[state])
-            chosen += 1
-    return chosen
-
-
-@inner
-def collect_margins(space, templates, columns, base, n, length, gold_state, rivals, count, margins):  # type: ignore[no-untyped-def]
-    """Fill `margins` with the features of gold minus those of each rival, all of `length` transitions.
-
-    Goes back from all states at once. States that have come together are one state, so what rivals share is
-    hashed once, and nothing is left when all have met gold.
-    """
-    states, counts, current = space.states, margins.counts, rivals.states
-    clear_margins(margins)
-    hashed = np.int64(-1)
-    for _ in range(length):
-        apart = False
-        for leader in range(count):
-            state = current[leader]
-            if state == gold_state:
-                continue
-            apart = True
-            is_new = True
-            for other in range(leader):
-                is_new = is_new and current[other] != state
-            if is_new:
-                source = np.int64(states[state, PREVIOUS])
-                if source != hashed:
-                    hash_state(space, source, templates, columns, base, n)
-                    hashed = source
-                for template in range(space.features.shape[0]):
-                    slot = pair_slot(margins, space.features[template], states[state, ACTION])
-                    for i in range(leader, count):
-                        if current[i] == state:
-                            counts[slot, i] -= np.float32(1)
-        if not apart:
-            return
-        source = np.int64(states[gold_state, PREVIOUS])
-        if source != hashed:
-            hash_state(space, source, templates, columns, base, n)
-            hashed = source
-        for template in range(space.features.shape[0]):
-            slot = pair_slot(margins, space.features[template], states[gold_state, ACTION])
-            for i in range(count):
-                if current[i] != gold_state:
-                    counts[slot, i] += np.float32(1)
-        for i in range(count):
-            current[i] = states[current[i], PREVIOUS]
-        gold_state = source
-
-
-# Sums of float32 weights are off by up to about this; whoever is short of a margin by less has reached it.
-ROUNDING = 1e-5
-
-
-@inner
-def is_short(wanted, count):  # type: ignore[no-untyped-def]
-    """Say whether gold is short of any margin."""
-    for i in range(count):
-        if wanted[i] > ROUNDING:
-            return True
-    return False
-
-
-@lean_entry
-def train_margin_range(  # type: ignore[no-untyped-def]
-    space,
-    fixed,
-    templates,
-    store,
-    averages,
-    sentences,
-    labels,
-    gold_actions,
-    known_heads,
-    known_labels,
-    unknown,
-    root_kinds,
-    order,
-    first,
-    last,
-    beam,
-    memo,
-    rule,
-    clip,
-    rivals,
-    margins,
-    update,
-):
-    """Learn by MIRA from sentences order[first:last]; see `train_range`.
-
-    Where the search goes wrong, gold must lead the best states of the beam by their losses; where it does not,
-    the complete ones.
-    """
-    updated = 0
-    n_labels = labels.at_root.shape[0]
-    changes_a_word = 2 * (1 + margins.wanted.shape[0]) * templates.seeds.shape[0]
-    for position in range(first, last):
-        sentence = order[position]
-        base = sentences.offsets[sentence]
-        n = sentences.offsets[sentence + 1] - base - 1
-        if room_is_short(store, averages, changes_a_word * n):
-            return position - first, updated
-        averages.counters[STEPS] += 1
-        columns = sentences.columns
-        gold = gold_actions[2 * base :]
-        space.counters[LAST_ROOT] = prepare_fixed(
-            fixed, unknown, unknown, sentences.tags[base:], n, root_kinds[0], root_kinds[1]
-        )
-        length, gold_state, gold_score, width = find_violation(
-            space, templates, store, columns, base, n, fixed, labels, beam, memo, gold, rule
-        )
-        if length == 0:
-            length = 2 * n
-        count = choose_rivals(
-            space, n, n_labels, length * beam, width, gold_state, gold_score, known_heads[base:],
-            known_labels[base:], rivals, margins.wanted,
-        )  # fmt: skip
-        if is_short(margins.wanted, count):
-            collect_margins(space, templates, columns, base, n, length, gold_state, rivals, count, margins)
-            fill_gram(margins, count)
-            solve_margins(margins.gram, margins.wanted, count, clip, margins.steps)
-            update.counters[COUNT] = combine_margins(margins, count, update.features, update.outputs, update.deltas)
-            update.counters[DONE] = 0
-            updated += 1
-            if not finish_update(store, averages, update):
-                return position - first + 1, updated
-    return last - first, updated
-
-
-@inner
-def move_costs(space, state, n, gold_heads, costs):  # type: ignore[no-untyped-def]
-    """Fill the number of gold arcs that each kind of transition loses (Goldberg & Nivre 2012).
-
-    `gold_heads` has the root as n + 1. `costs` are of SHIFT, REDUCE, LEFT and RIGHT; a wrong label on a
-    right arc costs one more, which the caller adds.
-    """
-    states, nodes = space.states, space.nodes
-    top, front = states[state, TOP], states[state, FRONT]
-    costs[:] = 0
-    head_on_stack, waiting = 0, 0
-    node = top
-    while node != -1:
-        word = nodes[node, WORD]
-        if front <= n and gold_heads[front] == word:
-            head_on_stack = 1
-        if nodes[node, LABEL] == NO_LABEL and gold_heads[word] == front:
-            waiting += 1
-        node = nodes[node, BELOW]
-    costs[0] = head_on_stack + waiting
-    if top == -1:
-        return
-    word = nodes[top, WORD]
-    dependents = 0
-    for later in range(front, n + 1):
-        if gold_heads[later] == word:
-            dependents += 1
-    costs[1] = dependents
-    costs[2] = dependents
-    if gold_heads[word] > front:
-        costs[2] += 1
-    costs[3] = waiting
-    if front <= n and gold_heads[front] != word and (head_on_stack or gold_heads[front] > front):
-        costs[3] += 1
-
-
-ILLEGAL = -1
-
-
-@inner
-def cost_of(action, moves, fixed, labels, n, word, front, gold_heads, gold_labels, costs):  # type: ignore[no-untyped-def]
-    """Return the cost of a transition, or ILLEGAL; `costs` are those of its kind, `word` is on top."""
-    n_labels = labels.at_root.shape[0]
-    if action < LEFT:
-        return costs[action] if moves & (CAN_SHIFT if action == SHIFT else CAN_REDUCE) else ILLEGAL
-    if action < LEFT + n_labels:
-        label = action - LEFT
-        if not moves & CAN_LEFT or not label_is_legal(label, NO_LABEL, fixed.tags[word], front == n + 1, labels):
-            return ILLEGAL
-        return costs[2] + (gold_heads[word] == front and gold_labels[word] != label)
-    label = action - LEFT - n_labels
-    if not moves & CAN_RIGHT or not label_is_legal(label, NO_LABEL, fixed.tags[front], False, labels):
-        return ILLEGAL
-    return costs[3] + (gold_heads[front] == word and gold_labels[front] != label)
-
-
-@inner
-def choose_moves(space, state, moves, fixed, labels, n, gold_heads, gold_labels, costs, chosen):  # type: ignore[no-untyped-def]
-    """Find the best-scoring legal transition and the best-scoring one of least cost.
-
-    `chosen` receives (predicted, its cost, oracle, its cost).
-    """
-    sums = space.sums
-    top, front = space.states[state, TOP], space.states[state, FRONT]
-    word = space.nodes[top, WORD] if top != -1 else 0
-    move_costs(space, state, n, gold_heads, costs)
-    chosen[0] = -1
-    chosen[2] = -1
-    for action in range(sums.shape[0]):
-        cost = cost_of(action, moves, fixed, labels, n, word, front, gold_heads, gold_labels, costs)
-        if cost == ILLEGAL:
-            continue
-        if chosen[0] == -1 or sums[action] > sums[chosen[0]]:
-            chosen[0] = action
-            chosen[1] = cost
-        if chosen[2] == -1 or cost < chosen[3] or (cost == chosen[3] and sums[action] > sums[chosen[2]]):
-            chosen[2] = action
-            chosen[3] = cost
-
-
-@inner
-def find_rival(space, state, moves, fixed, labels, n, gold_heads, gold_labels, costs, least):  # type: ignore[no-untyped-def]
-    """Return the best-scoring legal transition that costs more than the least, -1 if there is none."""
-    sums = space.sums
-    top, front = space.states[state, TOP], space.states[state, FRONT]
-    word = space.nodes[top, WORD] if top != -1 else 0
-    rival = -1
-    for action in range(sums.shape[0]):
-        cost = cost_of(action, moves, fixed, labels, n, word, front, gold_heads, gold_labels, costs)
-        if cost > least and (rival == -1 or sums[action] > sums[rival]):
-            rival = action
-    return rival
-
-
-@lean_entry
-def train_greedy_range(  # type: ignore[no-untyped-def]
-    space,
-    fixed,
-    templates,
-    store,
-    averages,
-    sentences,
-    labels,
-    known_heads,
-    known_labels,
-    unknown,
-    root_kinds,
-    order,
-    first,
-    last,
-    explore,
-    seed,
-    large_margin,
-    clip,
-    scratch,
-    update,
-):
-    """Learn greedy parsing by the dynamic oracle from sentences order[first:last]; see `train_range`.
-
-    With probability `explore` the parser goes on from its own mistake, so that it learns what to do then.
-    The perceptron learns from mistakes, by steps of one. With a `large_margin` the oracle's transition must
-    lead every worse one by one, and a step is as large as that asks for, at most `clip`.
-    """
-    updated = 0
-    n_labels = labels.at_root.shape[0]
-    n_templates = templates.seeds.shape[0]
-    costs, chosen = scratch[0], scratch[1]
-    for position in range(first, last):
-        sentence = order[position]
-        base = sentences.offsets[sentence]
-        n = sentences.offsets[sentence + 1] - base - 1
-        if room_is_short(store, averages, 4 * n * n_templates):
-            return position - first, updated
-        averages.counters[STEPS] += 1
-        columns = sentences.columns
-        gold_heads, gold_labels = known_heads[base:], known_labels[base:]
-        space.counters[LAST_ROOT] = prepare_fixed(
-            fixed, unknown, unknown, sentences.tags[base:], n, root_kinds[0], root_kinds[1]
-        )
-        start_state(space, 0)
-        count = 0
-        # Mixed before steps are added: neighbouring numbers would draw the same, one step later.
-        draws = mix(mix(np.uint64(seed)) + np.uint64(position))
-        for step in range(2 * n):
-            moves = legal_moves(space, step, fixed, n)
-            score_state(space, step, templates, store, columns, base, n, moves, n_labels, False)
-            choose_moves(space, step, moves, fixed, labels, n, gold_heads, gold_labels, costs, chosen)
-            action, oracle, rival = chosen[0], chosen[2], chosen[0]
-            is_wrong = chosen[1] > chosen[3]
-            size = 1.0 if is_wrong else 0.0
-            if large_margin:
-                rival = find_rival(space, step, moves, fixed, labels, n, gold_heads, gold_labels, costs, chosen[3])
-                wanted = 0.0
-                if rival != -1:
-                    wanted = 1.0 - (np.float64(space.sums[oracle]) - np.float64(space.sums[rival]))
-                # The two transitions share no weight, and each has one a template.
-                size = min(wanted / (2.0 * n_templates), clip) if wanted > ROUNDING else 0.0
-            if size > 0.0:
-                for sign in range(2):
-                    for template in range(n_templates):
-                        update.features[count] = space.features[template]
-                        update.outputs[count] = rival if sign else oracle
-                        update.deltas[count] = -size if sign else size
-                        count += 1
-            if is_wrong:
-                draw = mix(draws + np.uint64(step))
-                if np.float64(draw >> np.uint64(11)) / 9007199254740992.0 >= explore:
-                    action = oracle
-            apply_action(space, step, action, step + 1, n_labels)
-        if count > 0:
-            updated += 1
-            update.counters[COUNT] = count
-            update.counters[DONE] = 0
-            if not finish_update(store, averages, update):
-                return position - first + 1, updated
-    return last - first, updated

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from treetune.corpus.sentence import Tree
 from treetune.models.base import Candidate
 from treetune.models.labels import LabelTable
-from treetune.models.transition.search import Found
+from treetune.models.transition._kernels import Arcs, SearchResult
 
 # A k-best list is searched with at least this many times k states, since some trees come twice.
 STATES_PER_CANDIDATE = 1.25
@@ -20,27 +20,27 @@ def first_beam(beam: int, k: int) -> int:
 
 
 def distinct(
-    found: Found,
-    place: int,
+    result: SearchResult,
+    index: int,
     offsets: NDArray[np.int64],
     k: int,
     *,
     labels: LabelTable,
-    fixed_heads: NDArray[np.int32],
+    fixed: Arcs,
     scale: float,
 ) -> list[Candidate[Tree]]:
     """Return up to k distinct trees of one sentence, best first; scores are divided by `scale`."""
-    start, end = int(offsets[place]), int(offsets[place + 1])
+    start, end = int(offsets[index]), int(offsets[index + 1])
     if end - start == 1:
         return [Candidate(Tree.unknown(0), 0.0)]
     steps = slice(2 * start, 2 * start + 2 * (end - start - 1))
     words = slice(start, end)
     candidates: dict[Tree, Candidate[Tree]] = {}
-    for rank in range(int(found.widths[place])):
-        tree = labels.tree(found.heads[rank, words], found.labels[rank, words], fixed_heads[words])
+    for rank in range(int(result.widths[index])):
+        tree = labels.tree(result.heads[rank, words], result.labels[rank, words], fixed.heads[words])
         if tree not in candidates:
-            score = float(found.scores[place, rank]) / scale
-            candidates[tree] = Candidate(tree, score, tuple(found.actions[rank, steps].tolist()))
+            score = float(result.scores[index, rank]) / scale
+            candidates[tree] = Candidate(tree, score, tuple(result.actions[rank, steps].tolist()))
         if len(candidates) == k:
             break
     return list(candidates.values())

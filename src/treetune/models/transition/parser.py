@@ -2,135 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import cached_property
-from typing import Any, ClassVar, Self, Unpack
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.corpus.wellformed import is_tree
-from treetune.errors import ConfigError, ModelError, unknown_name
-from treetune.features.clusters import CLUSTER_COLUMNS, Clusters
-from treetune.features.encoding import BASE_LABEL_COLUMN, COLUMNS, INPUTS, USUAL_COLUMNS, Encoder, encode_base_heads
-from treetune.features.templates import TemplateSet, check_clusters, check_stacked, load_templates, reads_base_tree
-from treetune.models.base import Candidate, Learner
+from treetune.errors import ConfigError, ModelError
+from treetune.features.encoding import COLUMNS, Encoder
+from treetune.features.templates import TemplateSet, check_clusters, load_templates
+from treetune.models.base import Candidate
 from treetune.models.constraints import encode_fixed
 from treetune.models.feature_model import TreeParser
-from treetune.models.labels import TAGS, LabelTable
-from treetune.models.learning_options import LearningOptions
+from treetune.models.labels import LabelTable
 from treetune.models.training_trees import lift_known
 from treetune.models.transition import _kernels as kernels
+from treetune.models.transition._kernels import Arcs
+from treetune.models.transition.grammar import FAMILY, Grammar, TransitionConfig
 from treetune.models.transition.k_best import distinct, first_beam
-from treetune.models.transition.replay import encode_lists, score_lists
-from treetune.models.transition.search import MEMO_FROM_BEAM, Found, Mirror, Task, make_space, run, unknown_arcs
-from treetune.models.transition.system import STATE_VALUES, compile_templates, label_masks, outputs
+from treetune.models.transition.search import MEMO_FROM_BEAM, Mirror, make_workspace, run, unknown_arcs
+from treetune.models.transition.templates import compile_templates, outputs
+from treetune.models.transition.tree_scores import encode_lists, score_lists
 from treetune.weights.store import FrozenWeights
-
-# The folder of feature sets, and the name of the model.
-FAMILY = "transition"
-
-
-@dataclass(frozen=True)
-class TransitionConfig:
-    """The options of a transition parser.
-
-    `inputs` are the tag columns it may look at, where the treebank has them. Words seen less than
-    `min_count` times in training are treated as unknown. A label that marks lifted arcs (see
-    `corpus.projectivity`) is learned when the treebank has at least `min_lifted` of it. `clusters` is a file of
-    word clusters, for feature sets that look at them; a trained model has them inside. With `labels_by_tag` a
-    word bears only labels that words of its UPOS tag have borne in the treebank. `backward` reads sentences from their
-    last word to their first.
-    """
-
-    beam: int = 8
-    features: str = "default"
-    inputs: tuple[str, ...] = INPUTS
-    min_count: int = 2
-    min_lifted: int = 20
-    clusters: str | None = None
-    labels_by_tag: bool = True
-    backward: bool = False
-
-    def __post_init__(self) -> None:
-        for name in ("beam", "min_count", "min_lifted"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} must be at least 1, found {getattr(self, name)}")
-        for name in self.inputs:
-            if name not in INPUTS:
-                raise unknown_name("input column", name, INPUTS)
-
-
-@dataclass(frozen=True)
-class Grammar:
-    """What a parser learns of a treebank besides weights: words, tags, labels and templates that fit them."""
-
-    encoder: Encoder
-    labels: LabelTable
-    template_set: TemplateSet
-    is_stacked: bool = False
-    is_backward: bool = False
-
-    @classmethod
-    def learn(cls, sentences: Sequence[Sentence], trees: Sequence[Tree], config: TransitionConfig) -> Grammar:
-        """Collect words, tags and labels, and adapt the templates to the columns that are there."""
-        stacked = any(sentence.base_tree is not None for sentence in sentences)
-        templates = load_templates(config.features, FAMILY)
-        columns = (
-            *USUAL_COLUMNS,
-            *([BASE_LABEL_COLUMN] if stacked else []),
-            *(templates.values & set(CLUSTER_COLUMNS)),
-        )
-        clusters = None if config.clusters is None else Clusters.read(config.clusters)
-        encoder = Encoder.learn(
-            sentences, inputs=config.inputs, min_count=config.min_count, columns=columns, clusters=clusters
-        )
-        if stacked:
-            check_stacked(templates, config.features)
-        else:
-            templates = templates.without(reads_base_tree)
-        template_set = templates.adapt(encoder.columns, STATE_VALUES)
-        if not template_set.groups:
-            raise ConfigError(
-                f"no template of the feature set {config.features!r} fits the treebank, "
-                f"which has only the columns {', '.join(encoder.columns)}"
-            )
-        labels = LabelTable.learn(trees)
-        if config.labels_by_tag and TAGS in encoder.columns:
-            labels = labels.learn_tags(sentences, trees)
-        return cls(encoder, labels, template_set, stacked, config.backward)
-
-    @cached_property
-    def masks(self) -> kernels.Labels:
-        """Which labels an arc may bear, as the kernels read it."""
-        return label_masks(self.labels, self.encoder)
-
-    def templates(self) -> kernels.Templates:
-        """Return the templates as the kernels read them."""
-        return compile_templates(self.template_set, self.encoder.columns)
-
-    def encode(self, sentences: Sequence[Sentence]) -> kernels.Sentences:
-        """Return sentences as the kernels read them: the last of the columns are the heads of the base tree, if there is one."""
-        columns, offsets = self.encoder.encode(sentences)
-        base_heads = [encode_base_heads(sentences)] if self.is_stacked else []
-        if self.is_backward:
-            mirror = Mirror.of(offsets)
-            columns, base_heads = mirror.values(columns), [mirror.heads(heads) for heads in base_heads]
-        if base_heads:
-            columns = np.vstack([columns, *base_heads])
-        return kernels.Sentences(columns, offsets, self.labels.tags(self.encoder, columns))
 
 
 class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
     """A labelled arc-eager parser; every output is a tree with exactly one root.
 
-    Train it with `treetune.train`, or get a trained one from `treetune.load`.
+    Train it with `fit` or `treetune.train`, or get a trained one from `treetune.load`.
     """
 
     kind: ClassVar[str] = FAMILY
-    search_options: ClassVar[tuple[str, ...]] = ("beam",)
 
     def __init__(self, config: TransitionConfig | None = None, **options: Any) -> None:
         super().__init__(config or TransitionConfig(), options)
@@ -138,25 +43,15 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
         templates = load_templates(self.config.features, FAMILY)
         compile_templates(templates, COLUMNS)
         check_clusters(self.config.clusters, templates, self.config.features)
-        self._templates: kernels.Templates | None = None
-
-    def fit(self, grammar: Grammar, weights: FrozenWeights, *, learned_by: Mapping[str, Any] | None = None) -> None:
-        """Take over what was learned; trainers call this."""
-        super().fit(grammar, weights, learned_by=learned_by)
-        self._templates = grammar.templates()
 
     @property
     def beam(self) -> int:
         """The number of states kept at each step."""
         return self.config.beam
 
-    def with_beam(self, beam: int) -> Self:
-        """Return a parser with the same weights that searches with another beam."""
-        return self.with_options(beam=beam)
-
     @property
     def is_stacked(self) -> bool:
-        """Whether the parser was trained with the trees of another one, and needs them."""
+        """Whether the parser was trained with base trees (stacking), and needs them."""
         return self.grammar.is_stacked
 
     @property
@@ -171,12 +66,12 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
 
         Raises DataError where a partial tree of `constraints` fits into no projective single-root tree.
         """
-        task = self._task(self.beam)
         encoded, known = self._encode(sentences, constraints)
-        found = run(task, encoded, known=known, threads=threads, backward=self.config.backward)
+        result = run(self._setup(self.beam), encoded, known=known, threads=threads, backward=self.config.backward)
+        heads, labels = result.heads[0], result.labels[0]
         return [
-            self._tree(found, 0, int(start), int(end), known[0])
-            for start, end in zip(encoded.offsets[:-1], encoded.offsets[1:], strict=True)
+            self.grammar.labels.tree(heads[start:end], labels[start:end], known.heads[start:end])
+            for start, end in zip(encoded.offsets[:-1].tolist(), encoded.offsets[1:].tolist(), strict=True)
         ]
 
     def k_best_batch(
@@ -197,23 +92,18 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
             encoded, known = self._encode(
                 [sentences[i] for i in left], None if constraints is None else [constraints[i] for i in left]
             )
-            found = run(
-                self._task(beam),
-                encoded,
-                known=known,
-                k=beam,
-                derivations=True,
-                threads=threads,
+            result = run(
+                self._setup(beam), encoded, known=known, k=beam, derivations=True, threads=threads,
                 backward=self.config.backward,
-            )
+            )  # fmt: skip
             unfinished = []
-            for place, i in enumerate(left):
+            for index, i in enumerate(left):
                 lists[i] = distinct(
-                    found, place, encoded.offsets, k,
-                    labels=self.grammar.labels, fixed_heads=known[0], scale=self.weights.scale,
+                    result, index, encoded.offsets, k,
+                    labels=self.grammar.labels, fixed=known, scale=self.weights.scale,
                 )  # fmt: skip
                 # A beam that was not full has seen everything there is.
-                if len(lists[i]) < k and found.widths[place] == beam:
+                if len(lists[i]) < k and result.widths[index] == beam:
                     unfinished.append(i)
             left, beam = unfinished, 2 * beam
         return lists
@@ -225,7 +115,7 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
         heads = np.array(tree.heads, np.int32)
         labels = np.array([ids.get(label, kernels.NO_LABEL) for label in tree.labels], np.int32)
         if self.config.backward:
-            heads, labels = Mirror.of(np.array([0, n + 1])).known((heads, labels))
+            heads, labels = Mirror.of(np.array([0, n + 1])).arcs(Arcs(heads, labels))
         actions = np.empty(2 * n, np.int32)
         if (labels[1:] < 0).any() or not is_tree(tree.heads):
             return ()
@@ -242,25 +132,21 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
         output's score.
         """
         actions = np.array(self._actions(sentence, output), np.int32)
-        task = self._task(1)
-        encoded, _ = self._encode([sentence], None)
-        size = len(actions) * len(task.templates.seeds)
+        setup, columns = self._setup(1), self.grammar.encode([sentence]).columns
+        size = len(actions) * len(setup.templates.seeds)
         features, outputs = np.empty(size, np.uint64), np.empty(size, np.uint16)
         kernels.collect_features(
-            make_space(task, len(sentence)), task.templates, encoded.columns, 0, len(sentence),
-            len(task.labels.at_root), actions, 0, len(actions), features, outputs, 0,
+            make_workspace(setup, len(sentence)), setup.templates, columns, 0, len(sentence),
+            len(self.grammar.labels), actions, 0, len(actions), features, outputs, 0,
         )  # fmt: skip
         return features, outputs
 
     def score(self, sentence: Sentence, output: Tree | Candidate[Tree]) -> float:
         """Return the exact score of an output under the averaged weights."""
         actions = np.array(self._actions(sentence, output), np.int32)
-        task = self._task(1)
-        encoded, _ = self._encode([sentence], None)
-        total = kernels.score_sequence(
-            make_space(task, len(sentence)), task.templates, task.store, encoded.columns, 0, len(sentence),
-            len(task.labels.at_root), actions,
-        )  # fmt: skip
+        setup, columns = self._setup(1), self.grammar.encode([sentence]).columns
+        work = make_workspace(setup, len(sentence))
+        total = kernels.score_sequence(work, setup, columns, 0, len(sentence), actions)
         return float(total) / self.weights.scale
 
     def scores_batch(
@@ -270,36 +156,17 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
 
         Trees with crossing arcs are scored as they are learned: lifted. Raises DataError for unknown labels.
         """
-        encoded, _ = self._encode(sentences, None)
+        encoded = self.grammar.encode(sentences)
         trees = encode_lists(lists, encoded.offsets, self.grammar.labels.ids())
-        task = self._task(MEMO_FROM_BEAM)
-        found = score_lists(task, encoded, trees, threads=threads, backward=self.config.backward) / self.weights.scale
-        scores: list[list[float]] = [row[: len(own)] for row, own in zip(found.tolist(), lists, strict=True)]
-        for place, rank in np.argwhere(np.isnan(found)).tolist():
-            if rank < len(lists[place]):
-                example = Example(sentences[place], lists[place][rank])
+        setup, backward = self._setup(MEMO_FROM_BEAM), self.config.backward
+        table = score_lists(setup, encoded, trees, threads=threads, backward=backward) / self.weights.scale
+        scores: list[list[float]] = [row[: len(own)] for row, own in zip(table.tolist(), lists, strict=True)]
+        for index, rank in np.argwhere(np.isnan(table)).tolist():
+            if rank < len(lists[index]):
+                example = Example(sentences[index], lists[index][rank])
                 lifted = lift_known([example], self.grammar.labels)[0]
-                scores[place][rank] = self.score(example.sentence, lifted)
+                scores[index][rank] = self.score(example.sentence, lifted)
         return scores
-
-    def check_learning(self, **options: Unpack[LearningOptions]) -> None:
-        """Raise ConfigError if `learner` would refuse these options."""
-        from treetune.models.transition.learner import check_learning
-
-        check_learning(**options)
-
-    def learner(
-        self,
-        treebank: Sequence[Example],
-        *,
-        seed: int = 0,
-        warm_start: bool = False,
-        **options: Unpack[LearningOptions],
-    ) -> Learner[Tree]:
-        """Return what learns from `treebank`; see `models.transition.learner`."""
-        from treetune.models.transition.learner import TransitionLearner
-
-        return TransitionLearner(self, treebank, seed=seed, warm_start=warm_start, **options)
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return (configuration, arrays): all that `from_state` needs."""
@@ -310,7 +177,7 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
             **grammar.template_set.state(),
             "encoder": grammar.encoder.state(),
             "stacked": grammar.is_stacked,
-            "learned_by": dict(self.learned_by),
+            "trained_by": dict(self.trained_by),
             "scale": self.weights.scale,
         }
         return config, self.weights.tensors()
@@ -327,25 +194,19 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
         stacked, backward = config["stacked"], parser.config.backward
         grammar = Grammar(Encoder.from_state(config["encoder"]), labels, templates, stacked, backward)
         weights = FrozenWeights.from_tensors(outputs(labels), config["scale"], tensors)
-        parser.fit(grammar, weights, learned_by=config.get("learned_by", {}))
+        parser.set_trained(grammar, weights, trained_by=config["trained_by"])
         return parser
 
-    def _task(self, beam: int) -> Task:
-        grammar = self.grammar
-        assert self._templates is not None
-        return Task(self._templates, self.weights.store, grammar.masks, grammar.labels.root_kinds(), beam)
+    def _setup(self, beam: int) -> kernels.SearchSetup:
+        return self.grammar.setup(self.weights.store, beam)
 
     def _encode(
         self, sentences: Sequence[Sentence], constraints: Sequence[Tree] | None
-    ) -> tuple[kernels.Sentences, tuple[NDArray[np.int32], NDArray[np.int32]]]:
+    ) -> tuple[kernels.Sentences, Arcs]:
         encoded = self.grammar.encode(sentences)
         if constraints is None:
             return encoded, unknown_arcs(int(encoded.offsets[-1]))
-        return encoded, encode_fixed(sentences, constraints, labels=self.grammar.labels)
-
-    def _tree(self, found: Found, rank: int, start: int, end: int, fixed_heads: NDArray[np.int32]) -> Tree:
-        heads, labels = found.heads[rank, start:end], found.labels[rank, start:end]
-        return self.grammar.labels.tree(heads, labels, fixed_heads[start:end])
+        return encoded, Arcs(*encode_fixed(sentences, constraints, labels=self.grammar.labels))
 
     def _actions(self, sentence: Sentence, output: Tree | Candidate[Tree]) -> tuple[int, ...]:
         tree = output.output if isinstance(output, Candidate) else output

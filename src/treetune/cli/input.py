@@ -1,0 +1,122 @@
+"""What a command is given: which model, which file, and in which format the file is read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from treetune.corpus.faults import SkipReport
+from treetune.corpus.files import STANDARD_STREAM, display_name
+from treetune.corpus.formats import FORMATS, Format, find_format, format_of
+from treetune.corpus.sentence import Example, Sentence, Tree
+from treetune.corpus.textfiles import read_text
+from treetune.corpus.treebank import read_trees
+from treetune.errors import ConfigError, DataError, ModelError
+from treetune.models.pipeline import Pipeline
+from treetune.storage import SUFFIX, embedded_models, inspect, load
+
+# The model in the package that is taken when none is named.
+DEFAULT_MODEL = "en"
+# What `--read` may say: all that has sentences or text in it.
+READABLE = tuple(name for name, one in FORMATS.items() if one.reader or "text" in one.holds)
+ReadHelp = f"The format of IN: {', '.join(READABLE)}; without it the suffix and MODEL decide."
+FormatHelp = "without it the suffix of OUT decides."
+
+_LOOKS_LIKE_TREES = re.compile(r"\s*(?:#[^\n]*\n)*1(?:-\d+)?\t(?:[^\t\n]*\t){8}[^\t\n]*(?:\r?\n|$)")
+
+
+def load_pipeline(model: str) -> Pipeline:
+    """Load a model as a pipeline of whatever parts it has."""
+    if model == DEFAULT_MODEL and DEFAULT_MODEL not in embedded_models():
+        raise ModelError(f"this installation has no model {DEFAULT_MODEL!r}; name one: treetune parse MODEL IN")
+    return Pipeline.of(load(model))
+
+
+def load_parser(model: str) -> Pipeline:
+    """Load a model that has a parser, which word orders need."""
+    pipeline = load_pipeline(model)
+    if pipeline.parser is None:
+        raise ModelError(f"{model} has no parser, and word order needs trees; name a model with one")
+    return pipeline
+
+
+def parse_sentences(pipeline: Pipeline, sentences: Sequence[Sentence], threads: int) -> Iterator[tuple[Sentence, Tree]]:
+    """Yield sentences with the tags that they lack, each with its predicted tree."""
+    assert pipeline.parser is not None
+    tagged = pipeline.tag(sentences, threads=threads, keep_tags=True)
+    return zip(tagged, pipeline.parser.predict_batch(tagged, threads=threads), strict=True)
+
+
+def is_model(name: str) -> bool:
+    """Whether this is the name or the file of a model."""
+    if name == STANDARD_STREAM:
+        return False
+    try:
+        inspect(name)
+    except ModelError:
+        return name.endswith(SUFFIX)
+    return True
+
+
+def input_format(source: str, name: str | None, pipeline: Pipeline | None) -> Format:
+    """Return the format of an input: as named, else by its suffix, else what the model starts from.
+
+    A pipeline with a tokenizer starts from raw text; all others are given CoNLL-U.
+    """
+    if name is not None:
+        return find_format(name, READABLE)
+    found = format_of(source)
+    if found is not None and found.reader:
+        return found
+    return FORMATS["text" if pipeline is not None and pipeline.tokenizer is not None else "conllu"]
+
+
+@dataclass(frozen=True)
+class Input:
+    """A file and how to read it: `trees` whether its trees are wanted, `partial` whether they may be partial."""
+
+    source: str
+    format: Format
+    lenient: bool = False
+    trees: bool = False
+    partial: bool = False
+
+    @property
+    def is_text(self) -> bool:
+        """Whether a tokenizer has to find the words."""
+        return "text" in self.format.holds
+
+    def examples(self, pipeline: Pipeline | None, report: SkipReport, *, ranges: bool = False) -> Iterator[Example]:
+        """Yield the sentences, with their trees if these are wanted; `ranges` notes offsets of tokens in MISC."""
+        if not self.is_text:
+            return read_trees(
+                self.source,
+                file_format=self.format.name,
+                strict=not self.lenient,
+                partial=self.partial,
+                trees=self.trees,
+                report=report,
+            )
+        assert pipeline is not None
+        pieces = _checked_text(read_text(self.source), self.source)
+        sentences = pipeline.split(pieces, ranges=ranges, line_sentences=self.format.name == "lines")
+        return (Example(sentence, Tree.unknown(len(sentence))) for sentence in sentences)
+
+
+def check_only(flags: dict[str, bool], wanted: bool, title: str, found: Format) -> None:
+    """Refuse flags that are for another format of input than the one found."""
+    for flag, is_given in flags.items():
+        if is_given and not wanted:
+            raise ConfigError(f"{flag} is for {title}, and the input is {found.title}; leave it out")
+
+
+def _checked_text(pieces: Iterator[str], path: str) -> Iterator[str]:
+    """Yield the pieces of a text, after a look at the first of them."""
+    first = next(pieces, "")
+    if _LOOKS_LIKE_TREES.match(first):
+        raise DataError(
+            "expected raw text, found what looks like CoNLL-U; read it with --read conllu", path=display_name(path)
+        )
+    return chain([first], pieces)

@@ -1,0 +1,94 @@
+"""What a command writes: sentences in, text out, a thousand at a time, and what it says of it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+from treetune.cli.console import Advance, Interrupted, note, progress_bar
+from treetune.corpus.blocks import blocks
+from treetune.corpus.faults import SkipReport
+from treetune.corpus.files import STANDARD_STREAM, open_output
+from treetune.corpus.formats import Format, find_format, format_of, names
+from treetune.corpus.sentence import Example, Sentence
+from treetune.errors import DataError
+
+# Large enough to keep threads busy, small enough that memory does not grow with the file.
+CHUNK = 1000
+
+
+def output_format(name: str | None, output: str, default: Format) -> Format:
+    """Return the format to write sentences in: as named, else by the suffix of the output, else `default`."""
+    if name is not None:
+        return find_format(name, names("formatter"))
+    found = None if output == STANDARD_STREAM else format_of(output)
+    return default if found is None or not found.formatter else found
+
+
+def ranked(sentence: Sentence, rank: int, score: float) -> Sentence:
+    """Return a sentence with rank and score of one of its k best analyses as comments."""
+    return replace(sentence, comments=(*sentence.comments, f"# kbest_rank = {rank}", f"# score = {score!r}"))
+
+
+@dataclass(slots=True)
+class Writing:
+    """Where to write, how loudly, and how far it came; `doing` is what the bar is called.
+
+    `counted` is a file whose sentences tell how much there is to do.
+    """
+
+    output: str
+    doing: str
+    quiet: bool
+    counted: str = STANDARD_STREAM
+    sentences: int = 0
+    words: int = 0
+    _started: float = field(default_factory=time.perf_counter)
+
+    @property
+    def is_silent(self) -> bool:
+        """A pipe into another program stays silent unless someone is watching."""
+        return self.quiet or (self.output == STANDARD_STREAM and not sys.stderr.isatty())
+
+    def write(self, examples: Iterator[Example], texts: Callable[[Sequence[Example]], Iterable[str]]) -> None:
+        """Write the texts of all examples, chunk by chunk; whatever stops it says how far it came."""
+        with open_output(self.output) as out, self._bar() as advance:
+            try:
+                while chunk := list(islice(examples, CHUNK)):
+                    for text in texts(chunk):
+                        out.write(text)
+                    words = sum(len(example.sentence) for example in chunk)
+                    self.sentences += len(chunk)
+                    self.words += words
+                    advance(len(chunk), words)
+            except DataError as error:
+                problem = f"{error.problem}; {self._how_far()}"
+                raise DataError(problem, path=error.path, line=error.line, column=error.column) from error
+            except KeyboardInterrupt:
+                raise Interrupted(self._how_far()) from None
+
+    def report(self, report: SkipReport, done: str, more: str = "") -> None:
+        """Say what was skipped, and how much was `done` how fast."""
+        if report.skipped:
+            note(report.summary(), quiet=self.quiet)
+        seconds = time.perf_counter() - self._started
+        rate = self.words / seconds if seconds else 0
+        note(
+            f"{done} {self.sentences:,} sentences, {self.words:,} words, {rate:,.0f} words/s{more}",
+            quiet=self.is_silent,
+        )
+
+    def _bar(self) -> AbstractContextManager[Advance]:
+        total = None
+        if self.counted != STANDARD_STREAM and not self.is_silent and sys.stderr.isatty():
+            total = sum(1 for _ in blocks(self.counted))
+        return progress_bar(self.doing, total=total, quiet=self.is_silent)
+
+    def _how_far(self) -> str:
+        if self.output == STANDARD_STREAM:
+            return f"{self.sentences:,} sentences were written before"
+        return f"{self.output} was not written"

@@ -1,0 +1,119 @@
+"""A sentence and its tree as an SVG picture: arcs with labels above the words, part-of-speech tags below."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from treetune.corpus.sentence import ABSENT, Sentence, Tree
+
+FONT, SIZE, LABEL_SIZE = "Helvetica, Arial, 'Noto Sans', sans-serif", 20, 12
+GAP, MARGIN = 18, 24
+LEVEL = 26
+"""Height of an arc for each level below it."""
+INK, ARC = "#1b1f24", "#57606a"
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def tree_svg(sentence: Sentence, tree: Tree) -> str:
+    """Return a picture of a tree, complete or partial: one ``<svg>`` element without scripts, all text escaped."""
+    size = len(sentence)
+    tags = ["" if tag == ABSENT else tag for tag in sentence.upos]
+    widths = [
+        max(text_width(sentence.forms[word], SIZE), *(text_width(row[word], LABEL_SIZE) for row in (tree.labels, tags)))
+        for word in range(1, size + 1)
+    ]
+    positions, width = word_positions(widths, range(1, size + 1))
+    heights = arc_heights(tree)
+    words_y = MARGIN + LEVEL * (max(heights.values(), default=0) + 1) + SIZE
+    parts = [open_svg(width, words_y + LABEL_SIZE + MARGIN), *draw_arcs(tree, positions, heights, words_y - SIZE - 4)]
+    for word, x in positions.items():
+        parts.append(svg_text(sentence.forms[word], x, words_y, SIZE, INK))
+        if tags[word]:
+            parts.append(svg_text(tags[word], x, words_y + LABEL_SIZE + 8, LABEL_SIZE, ARC))
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def open_svg(width: float, height: float) -> str:
+    """Return the start of a picture with a white background."""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="{FONT}" text-anchor="middle">\n'
+        '<rect width="100%" height="100%" fill="white"/>'
+    )
+
+
+def svg_text(text: str, x: float, y: float, size: int, colour: str) -> str:
+    """Return a text centred at `x`."""
+    return f'<text x="{x:.1f}" y="{y}" font-size="{size}" fill="{colour}">{xml_text(text)}</text>'
+
+
+def xml_text(text: str) -> str:
+    """Return a text as XML can hold it; characters that XML cannot hold become U+FFFD."""
+    return escape(_NOT_XML.sub("\ufffd", text))
+
+
+def text_width(text: str, size: float) -> float:
+    """Return about how wide a text is: letters of East Asia are twice as wide as others, marks have no width."""
+    total = 0.0
+    for character in text:
+        if unicodedata.combining(character):
+            continue
+        wide = unicodedata.east_asian_width(character) in "WF"
+        total += 1.0 if wide else 0.3 if character in "ijl.,;:'|!tfr()[]" else 0.85 if character in "mwMW@%" else 0.58
+    return total * size
+
+
+def word_positions(widths: Sequence[float], order: Sequence[int]) -> tuple[dict[int, float], float]:
+    """Return the centre of each word when they stand in a row, and the width of the picture."""
+    positions, x = {}, float(MARGIN)
+    for word in order:
+        positions[word] = x + widths[word - 1] / 2
+        x += widths[word - 1] + GAP
+    return positions, x - GAP + MARGIN
+
+
+def arc_heights(tree: Tree) -> dict[int, int]:
+    """Return for each word how high the arc from its head must be to stand above all arcs within it."""
+    spans = {word: (min(word, head), max(word, head)) for head, word, _ in tree.arcs() if head > 0}
+    heights: dict[int, int] = {}
+    for word, (left, right) in sorted(spans.items(), key=lambda item: (item[1][1] - item[1][0], item[0])):
+        inside = [heights[other] for other in heights if left <= spans[other][0] and spans[other][1] <= right]
+        heights[word] = max(inside, default=0) + 1
+    return heights
+
+
+def draw_arcs(tree: Tree, positions: dict[int, float], heights: dict[int, int], base: float) -> Iterator[str]:
+    """Yield the arcs of a tree with arrowheads and labels, and the label of the root; words begin below `base`."""
+    for head, word, label in tree.arcs():
+        if head == 0:
+            yield (
+                f'<text x="{positions[word]:.1f}" y="{base - 2 - LEVEL * _above(tree, word, heights):.1f}" '
+                f'font-size="{LABEL_SIZE}" font-weight="bold" fill="{INK}">{xml_text(label)}</text>'
+            )
+            continue
+        # Arcs of one head leave it side by side.
+        start, end = positions[head] + (5 if word > head else -5), positions[word]
+        top = base - LEVEL * heights[word]
+        bend = min(14.0, abs(end - start) / 2) * (1 if end > start else -1)
+        yield (
+            f'<path d="M {start:.1f} {base} L {start:.1f} {top + 14:.1f} Q {start:.1f} {top:.1f} {start + bend:.1f} '
+            f"{top:.1f} L {end - bend:.1f} {top:.1f} Q {end:.1f} {top:.1f} {end:.1f} {top + 14:.1f} L {end:.1f} "
+            f'{base - 5}" fill="none" stroke="{ARC}" stroke-width="1.3"/>'
+        )
+        yield (
+            f'<path d="M {end - 3.5:.1f} {base - 7} L {end:.1f} {base} L {end + 3.5:.1f} {base - 7} Z" fill="{ARC}"/>'
+        )
+        middle, half = (start + end) / 2, text_width(label, LABEL_SIZE) / 2 + 3
+        yield f'<rect x="{middle - half:.1f}" y="{top - 8:.1f}" width="{2 * half:.1f}" height="16" fill="white"/>'
+        yield svg_text(label, middle, round(top + 4, 1), LABEL_SIZE, ARC)
+
+
+def _above(tree: Tree, root: int, heights: dict[int, int]) -> int:
+    """Return how high the arcs over or at a word are."""
+    return max(
+        (heights[word] for head, word, _ in tree.arcs() if head > 0 and min(word, head) <= root <= max(word, head)),
+        default=0,
+    )

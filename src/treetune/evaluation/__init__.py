@@ -1,0 +1,87 @@
+"""Gold and predicted analyses to counts, scores and significance tests; no model is needed.
+
+`documents` has `treetune.evaluate`. `counts` are the counts of one sentence, `metrics` ratios of their sums, `scores`
+the attachment scores of a corpus, `tagging` the accuracy of tags, `entities` the F1 of spans, `ordering` the scores of
+word orders, `alignment` the F1 of systems that tokenize the text themselves. `scorers` says how each kind of output is
+scored, `breakdown` has precision and recall by label and length, `significance` and `comparison` test whether two
+systems differ, `report` makes plain-text tables.
+"""
+
+from treetune.evaluation.alignment import TextScores, evaluate_text
+from treetune.evaluation.base import ComparableScores, CorpusScores
+from treetune.evaluation.breakdown import LENGTHS, Tally
+from treetune.evaluation.comparison import Comparison, compare
+from treetune.evaluation.counts import Counts, attachment_counts, is_punctuation, punctuation, strip_subtype
+from treetune.evaluation.documents import evaluate
+from treetune.evaluation.entities import ENTITY_METRICS, EntityCounts, EntityScores, entity_counts, evaluate_entities
+from treetune.evaluation.metrics import METRICS, Metric
+from treetune.evaluation.report import (
+    format_comparison,
+    format_labels,
+    format_lengths,
+    format_scores,
+    format_tags,
+    format_text_scores,
+    format_types,
+)
+from treetune.evaluation.scorers import TREES, Scorer
+from treetune.evaluation.scores import Scores, evaluate_trees
+from treetune.evaluation.significance import (
+    Interval,
+    McNemar,
+    PairedBootstrap,
+    bootstrap_interval,
+    mcnemar,
+    paired_bootstrap,
+    paired_bootstraps,
+)
+from treetune.evaluation.tag_tables import TagTable, tag_table
+from treetune.evaluation.tagging import TagCounts, TagScores, evaluate_tags, tag_scorer
+
+__all__ = [
+    "ENTITY_METRICS",
+    "LENGTHS",
+    "METRICS",
+    "TREES",
+    "ComparableScores",
+    "Comparison",
+    "CorpusScores",
+    "Counts",
+    "EntityCounts",
+    "EntityScores",
+    "Interval",
+    "McNemar",
+    "Metric",
+    "PairedBootstrap",
+    "Scorer",
+    "Scores",
+    "TagCounts",
+    "TagScores",
+    "TagTable",
+    "Tally",
+    "TextScores",
+    "attachment_counts",
+    "bootstrap_interval",
+    "compare",
+    "entity_counts",
+    "evaluate",
+    "evaluate_entities",
+    "evaluate_tags",
+    "evaluate_text",
+    "evaluate_trees",
+    "format_comparison",
+    "format_labels",
+    "format_lengths",
+    "format_scores",
+    "format_tags",
+    "format_text_scores",
+    "format_types",
+    "is_punctuation",
+    "mcnemar",
+    "paired_bootstrap",
+    "paired_bootstraps",
+    "punctuation",
+    "strip_subtype",
+    "tag_scorer",
+    "tag_table",
+]

@@ -1,0 +1,72 @@
+"""Score whatever holds predictions against gold: documents, parsed sentences, trees or files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import TypeAlias, overload
+
+from treetune.corpus.document import ParsedSentence
+from treetune.corpus.files import StrPath, display_name
+from treetune.corpus.sentence import Example, Tree, tree_of
+from treetune.corpus.treebank import read_trees
+from treetune.errors import DataError
+from treetune.evaluation.alignment import TextScores, evaluate_text
+from treetune.evaluation.scores import Scores, evaluate_trees
+
+# A treebank, a document, or the path of a treebank file.
+Gold: TypeAlias = StrPath | Iterable[Example | ParsedSentence]
+Predicted: TypeAlias = StrPath | Iterable[ParsedSentence | Example]
+
+
+@overload
+def evaluate(gold: Gold, predicted: Iterable[Tree], *, punct: bool = ..., subtypes: bool = ...) -> Scores: ...
+@overload
+def evaluate(gold: Gold, predicted: Predicted, *, punct: bool = ..., subtypes: bool = ...) -> Scores | TextScores: ...
+def evaluate(
+    gold: Gold, predicted: Predicted | Iterable[Tree], *, punct: bool = True, subtypes: bool = True
+) -> Scores | TextScores:
+    """Score predicted trees against gold trees; ``evaluate(gold, predicted)["LAS"]`` is a fraction in [0, 1].
+
+    If both have the same sentences and words, the result is `Scores`: attachment scores over words. If a system has
+    tokenized the same text otherwise, it is `TextScores`: F1 over aligned words, as in the CoNLL 2018 shared task.
+
+    Args:
+        gold: The reference: examples (`read_trees`), a `Document`, or the path of a treebank file.
+        predicted: A `Document`, parsed sentences, trees in the order of gold, or the path of a parser's output.
+        punct: Whether punctuation counts.
+        subtypes: Whether ``nmod:poss`` and ``nmod`` differ; the official UD scorer says they do not.
+
+    Raises:
+        DataError: the two are not analyses of the same text; the message says where they differ.
+    """
+    examples = read_trees(gold, partial=True) if isinstance(gold, str | os.PathLike) else gold
+    reference = [Example(item.sentence, tree_of(item)) for item in examples]
+    if not reference:
+        raise DataError("expected at least one gold sentence to evaluate on, found none", path=_path(gold))
+    answers = _answers(read_trees(predicted) if isinstance(predicted, str | os.PathLike) else predicted)
+    try:
+        return evaluate_trees(reference, answers, punct=punct, subtypes=subtypes)
+    except DataError as error:
+        parsed = [answer for answer in answers if not isinstance(answer, Tree)]
+        if len(parsed) == len(answers):
+            try:
+                return evaluate_text(reference, parsed, punct=punct, subtypes=subtypes)
+            except DataError:
+                # Another text altogether: where the words differ says more.
+                pass
+        raise DataError(error.problem, path=_path(predicted)) from None
+
+
+def _answers(predicted: Iterable[Tree | ParsedSentence | Example]) -> list[Tree | ParsedSentence | Example]:
+    found = list(predicted)
+    for answer in found:
+        if not isinstance(answer, Tree | ParsedSentence | Example):
+            raise DataError(
+                f"expected predicted trees, parsed sentences or a Document, found a {type(answer).__name__}"
+            )
+    return found
+
+
+def _path(source: object) -> str | None:
+    return display_name(source) if isinstance(source, str | os.PathLike) else None

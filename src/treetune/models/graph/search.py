@@ -1,0 +1,185 @@
+"""Search over many sentences: working memory and its bounds, threads, trees out of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treetune.errors import DataError
+from treetune.models.feature_model import run_chunks
+from treetune.models.graph import _arc_kernels as kernels
+from treetune.models.graph._arc_kernels import SearchResult, SearchSetup
+from treetune.models.graph.charts import make_charts, projective_bytes, spanning_bytes
+
+# Scores of triples remembered within a sentence, 4 bytes each.
+MEMO = 1 << 20
+# A thread takes this many sentences at a time.
+CHUNK = 16
+NOTHING_FIXED = np.empty((2, 0), np.int32)
+NO_BASE_TREES = np.empty(0, np.int32)
+
+
+class Batch(NamedTuple):
+    """Encoded sentences: columns and tags over all tokens, offsets of sentences, heads of base trees, constraints."""
+
+    columns: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    tags: NDArray[np.int32]
+    base_heads: NDArray[np.int32]
+    fixed: NDArray[np.int32]
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """The number of words of each sentence."""
+        return np.diff(self.offsets) - 1
+
+    def one(self, index: int) -> Batch:
+        """Return one sentence alone, nothing fixed."""
+        start, end = self.offsets[index], self.offsets[index + 1]
+        columns = np.ascontiguousarray(self.columns[:, start:end])
+        base_heads = self.base_heads[start:end] if len(self.base_heads) else self.base_heads
+        return Batch(columns, np.array([0, end - start], np.int64), self.tags[start:end], base_heads, NOTHING_FIXED)
+
+
+def memo_cells(size: int) -> int:
+    """Return how many scores of triples there is room for: those of one head in any case."""
+    return max(MEMO, (size + 1) ** 2)
+
+
+def bytes_needed(longest: int, templates: int, options: kernels.Options, *, k: int = 1) -> int:
+    """Return the working memory that a sentence of `longest` words takes."""
+    size = longest + 2
+    # For each word: its part of every feature, three numbers of a batch of look-ups, its scores in every kind of arc.
+    need = 8 * size * ((len(kernels.ADDRESSES) + 3) * templates + 2 * kernels.KINDS)
+    need += 20 * size**2 + 4 * k * size + 4 * memo_cells(size)
+    if options.second_order:
+        need += 8 * size**3
+    if options.second_order or not options.crossing:
+        need += projective_bytes(longest, k=k)
+    if options.crossing:
+        need += spanning_bytes(longest, k=k)
+    return need
+
+
+def check_memory(lengths: NDArray[np.int64], setup: SearchSetup, *, k: int, allowed: float, more: int = 0) -> None:
+    """Raise DataError, naming the sentence, if the longest needs more than `allowed` GB; `more` bytes come on top."""
+    if not len(lengths):
+        return
+    index = int(np.argmax(lengths))
+    longest = int(lengths[index])
+    need = bytes_needed(longest, len(setup.templates.starts), setup.options, k=k) + more
+    if need <= allowed * 1e9:
+        return
+    order = "second" if setup.options.second_order else "first"
+    lists = f" with lists of {k:,} trees" if k > 1 else ""
+    raise DataError(
+        f"sentence {index + 1}: it has {longest:,} words, for which a {order}-order graph parser{lists} "
+        f"needs {need / 1e9:,.1f} GB of working memory, and {allowed:g} GB are allowed; allow more with max_memory "
+        "(--max-memory), split the sentence, or use a transition parser"
+    )
+
+
+def pairs_of_arc(templates: kernels.Templates, longest: int) -> int:
+    """Return how many (feature, output) pairs a word can have with its arc, label and sibling."""
+    sizes = templates.group_last - templates.group_first
+    between = int(sizes[templates.group_kind == kernels.BETWEEN].sum())
+    siblings = int(sizes[templates.group_kind == kernels.SIBLING].sum())
+    return int(templates.bounds[1]) + siblings + between * longest
+
+
+def make_workspace(setup: SearchSetup, longest: int, *, k: int) -> kernels.Workspace:
+    """Return working memory for the scores of sentences of up to `longest` words."""
+    size, total = longest + 2, len(setup.templates.starts) - 1
+    labels = setup.masks.shape[2]
+    pairs = pairs_of_arc(setup.templates, longest)
+    return kernels.Workspace(
+        parts=np.empty((len(kernels.ADDRESSES), size, total), np.uint64),
+        marks=np.empty((2, size), np.int32),
+        features=np.empty(total, np.uint64),
+        indices=np.empty(total, np.int64),
+        words=np.empty(2 * size * kernels.KINDS),
+        scores=np.empty((longest + 1) ** 2),
+        siblings=np.empty((longest + 1) ** 3 if setup.options.second_order else 0),
+        best_labels=np.empty((longest + 1) ** 2, np.int32),
+        label_gaps=np.zeros(size),
+        sums=np.empty(labels, np.float32),
+        memo=np.empty(memo_cells(size), np.float32),
+        classes=np.empty((3, size), np.int32),
+        members=np.empty((3, size), np.int32),
+        seen=np.empty(6 * size, np.int32),
+        met=np.empty(size, np.int32),
+        reach=np.empty(size, np.int32),
+        running=np.empty(size),
+        batch_features=np.empty(size * total, np.uint64),
+        batch_targets=np.empty(size * total, np.int64),
+        batch_indices=np.empty(size * total, np.int64),
+        family=np.empty((3, size), np.int32),
+        heads=np.empty(k * size, np.int32),
+        labels=np.empty(size, np.int32),
+        out=np.empty(k),
+        gold_heads=np.empty(size, np.int32),
+        gold_labels=np.empty(size, np.int32),
+        pair_features=np.empty(pairs, np.uint64),
+        pair_outputs=np.empty(pairs, np.uint16),
+        gold_features=np.empty(pairs, np.uint64),
+        gold_outputs=np.empty(pairs, np.uint16),
+        steps=np.empty(size * size),
+    )
+
+
+class Room(NamedTuple):
+    """Working memory of one thread."""
+
+    work: kernels.Workspace
+    charts: kernels.Charts
+
+
+def make_room(setup: SearchSetup, longest: int, *, k: int) -> Room:
+    """Return working memory for k-best lists of sentences of up to `longest` words."""
+    return Room(make_workspace(setup, longest, k=k), make_charts(setup.options, longest, k=k))
+
+
+def run(setup: SearchSetup, batch: Batch, *, k: int = 1, threads: int = 1, room: Room | None = None) -> SearchResult:
+    """Search all sentences; working memory that is given is for one thread."""
+    count, tokens = len(batch.offsets) - 1, int(batch.offsets[-1])
+    result = SearchResult(
+        heads=np.full((k, tokens), -1, np.int32),
+        labels=np.full((k, tokens), kernels.NO_LABEL, np.int32),
+        scores=np.zeros((count, k)),
+        counts=np.zeros(count, np.int64),
+    )
+    longest = max(1, int(batch.lengths.max(initial=0)))
+
+    def make_worker() -> Callable[[int, int], None]:
+        work, charts = make_room(setup, longest, k=k) if room is None else room
+        return lambda first, last: kernels.parse_range(setup, batch, work, charts, first, last, k, result)
+
+    run_chunks(count, CHUNK, threads, make_worker)
+    return result
+
+
+def collect(
+    setup: SearchSetup,
+    batch: Batch,
+    heads: NDArray[np.int32],
+    labels: NDArray[np.int32],
+    work: kernels.Workspace | None = None,
+) -> tuple[NDArray[np.uint64], NDArray[np.uint16]]:
+    """Return the (feature, output) pairs of a tree of the only sentence of a batch."""
+    n = len(heads) - 1
+    room = n * pairs_of_arc(setup.templates, n)
+    features, outputs = np.empty(room, np.uint64), np.empty(room, np.uint16)
+    work = make_workspace(setup, n, k=1) if work is None else work
+    count = kernels.collect_tree(setup, batch, n, heads, labels, work, features, outputs)
+    return features[:count], outputs[:count]
+
+
+def label_scores(setup: SearchSetup, batch: Batch, heads: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Return the scores of all labels of the words of the only sentence under these heads (joint labels)."""
+    n = len(heads) - 1
+    scores = np.empty((n, setup.masks.shape[2]))
+    kernels.score_labels_of(setup, batch, n, heads, make_workspace(setup, n, k=1), scores)
+    return scores
