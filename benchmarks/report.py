@@ -12,9 +12,9 @@ SPEED = "words_per_cpu_second"
 EARLIER = "earlier"
 
 
-def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table: the first column flush left, the others right."""
-    ruled = [header, [":--", *["--:"] * (len(header) - 1)], *rows]
+def markdown(header: Sequence[str], rows: Sequence[Sequence[str]], *, texts: int = 1) -> str:
+    """Return a Markdown table: the first columns, which are `texts`, flush left, the others right."""
+    ruled = [header, [*[":--"] * texts, *["--:"] * (len(header) - texts)], *rows]
     return "\n".join("| " + " | ".join(row) + " |" for row in ruled)
 
 

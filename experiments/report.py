@@ -186,10 +186,8 @@ def index(tables: Sequence[tuple[Table, Record]]) -> str:
         hold = sum(claim["holds"] is True for claim in record["claims"])
         link = f"[{table.title}]({table.name}.md)"
         rows.append((link, table.texts["paper"], table.texts["question"], f"{hold} of {len(record['claims'])}"))
-    return (
-        "\n\n".join([MADE, "# Experiments", ABOUT, markdown(("table", "paper", "question", "claims that hold"), rows)])
-        + "\n"
-    )
+    listed = markdown(("table", "paper", "question", "claims that hold"), rows, texts=3)
+    return "\n\n".join([MADE, "# Experiments", ABOUT, listed]) + "\n"
 
 
 def write(tables: Sequence[Table], results: Path, docs: Path) -> list[Path]:
