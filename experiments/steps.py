@@ -150,7 +150,7 @@ def _ordered(setting: Setting, path: Any) -> list[Ordered]:
         return items
     parser = _once("parser", setting, lambda: _treebank_parser(setting))
     trees = parser.predict_batch([item.sentence for item in items])
-    return [replace(item, gold=tree) for item, tree in zip(items, trees, strict=True)]
+    return [replace(item, tree=tree) for item, tree in zip(items, trees, strict=True)]
 
 
 def _treebank_parser(setting: Setting) -> TransitionParser:
