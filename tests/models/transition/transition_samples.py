@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -153,11 +152,27 @@ def _random_row(outputs: int, draw: random.Random) -> dict[int, int]:
     return {output: draw.choice([-2, -1, 1, 2]) for output in chosen}
 
 
-def all_trees(n: int) -> Iterator[tuple[int, ...]]:
-    """The heads of every projective tree with one root over n words."""
-    for heads in itertools.product(range(n + 1), repeat=n):
-        if heads.count(0) == 1 and is_tree(heads) and is_projective((-1, *heads)):
-            yield heads
+@cache
+def all_trees(n: int) -> tuple[tuple[int, ...], ...]:
+    """The heads of every projective tree with one root over n words, in order."""
+
+    def extended(heads: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        if len(heads) == n:
+            if is_tree(heads) and is_projective((-1, *heads)):
+                yield heads
+            return
+        word = len(heads) + 1
+        for head in range(n + 1):
+            if head != word and not (head == 0 and 0 in heads) and not _crosses(heads, word, head):
+                yield from extended((*heads, head))
+
+    return tuple(extended(()))
+
+
+def _crosses(heads: Sequence[int], word: int, head: int) -> bool:
+    low, high = sorted((word, head))
+    spans = (sorted(arc) for arc in enumerate(heads, start=1))
+    return any(low < left < high < right or left < low < right < high for left, right in spans)
 
 
 def is_tree(heads: Sequence[int]) -> bool:
