@@ -85,6 +85,13 @@ def train(
     files = RunFiles.of(config, resume=resume)
     run = TrainingRun.prepare(config, say=partial(note, quiet=quiet))
     info = _train(run, files, quiet=quiet)
+    _show_end(run, files, info, quiet=quiet)
+    if json:
+        write_json({"model": files.model, "epochs": files.records, "info": info})
+
+
+def _show_end(run: TrainingRun, files: RunFiles, info: dict[str, Any], *, quiet: bool) -> None:
+    """Show scores on raw text and the files that were written; draw learning curves."""
     if "text" in info.get("scores", {}):
         line = "  ".join(f"{name} {percent(value)}" for name, value in info["scores"]["text"].items())
         note(f"dev, from raw text  {line}", quiet=quiet)
@@ -92,8 +99,6 @@ def train(
     if files.plot is not None and files.curves:
         draw_curves(files.curves, files.plot, best_epoch=run.last.epoch)
         note(f"wrote {files.plot}", quiet=quiet)
-    if json:
-        write_json({"model": files.model, "epochs": files.records, "info": info})
 
 
 def make_config(treebank: str | None, tables: Tables, changes: Sequence[str]) -> Config:
