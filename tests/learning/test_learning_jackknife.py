@@ -155,7 +155,7 @@ def test_options_reach_the_trainer_and_threads_the_parser() -> None:
     reports = list(jackknife(make, numbered(6), folds=2, seed=3, threads=2, epochs=1, **options))
     settings = [report.training.settings for report in reports if report.training is not None]
     assert settings
-    assert all(found == {**options, "seed": 3} for found in settings)
+    assert all(found == {**options, "learning_rate": None, "seed": 3} for found in settings)
     assert [call for model in models for call in model.calls] == [{"sentences": 3, "threads": 2}] * 2
 
 

@@ -191,14 +191,14 @@ def test_a_step_without_bounds_goes_on_without() -> None:
         (
             "transition",
             "mira",
-            "the model was trained by the learner perceptron, whose weights are of another size than those of mira; "
-            "go on with perceptron, or train anew",
+            "the model was trained by the learner perceptron, whose weights are of another scale than those of mira; "
+            "continue with perceptron, or train a new model",
         ),
         (
             "graph",
             "perceptron",
-            "the model was trained by the learner mira, whose weights are of another size than those of perceptron; "
-            "go on with mira, or train anew",
+            "the model was trained by the learner mira, whose weights are of another scale than those of perceptron; "
+            "continue with mira, or train a new model",
         ),
         (
             "graph",
