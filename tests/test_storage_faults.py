@@ -121,10 +121,17 @@ def test_text_mode_transfer(read: Read, tmp_path: Path) -> None:
 @both
 def test_newer_format(read: Read, tmp_path: Path) -> None:
     path = tmp_path / "m"
-    path.write_bytes(sealed(2, b"a layout not known today", b""))
+    path.write_bytes(sealed(3, b"a layout not known today", b""))
     assert message(read, path) == (
-        f"{path} has model format 2, and this treetune {treetune.__version__} reads up to format 1; update treetune"
+        f"{path} has model format 3, and this treetune {treetune.__version__} reads up to format 2; update treetune"
     )
+
+
+@both
+def test_older_format(read: Read, tmp_path: Path) -> None:
+    path = tmp_path / "m"
+    path.write_bytes(sealed(1, b"a layout of the past", b""))
+    assert message(read, path) == f"{path} has model format 1 of an earlier treetune, expected 2; train it again"
 
 
 def test_unknown_kind_can_be_looked_at_but_not_loaded(tmp_path: Path) -> None:
@@ -139,7 +146,7 @@ def test_unknown_kind_can_be_looked_at_but_not_loaded(tmp_path: Path) -> None:
 @pytest.mark.parametrize("header", [b"[]", b"{}", b"not JSON", b"\xff", b"null"])
 def test_strange_header(read: Read, header: bytes, tmp_path: Path) -> None:
     path = tmp_path / "m"
-    path.write_bytes(sealed(1, header, b""))
+    path.write_bytes(sealed(2, header, b""))
     assert message(read, path) == (f"{path} is damaged: its header is not that of a model; copy or train it again")
 
 
@@ -147,7 +154,7 @@ def test_weights_that_do_not_unpack(tmp_path: Path, stub_model: StubParser) -> N
     path = tmp_path / "m"
     data = saved(path)
     header = data[96 : 96 + int.from_bytes(data[16:24], "little")]
-    path.write_bytes(sealed(1, header, b"no zstd frame"))
+    path.write_bytes(sealed(2, header, b"no zstd frame"))
     assert message(storage.load, path).startswith(f"{path} is damaged: its weights cannot be unpacked (")
 
 

@@ -41,7 +41,7 @@ def test_the_header_says_everything(tmp_path: Path, stub_model: StubParser) -> N
     path = tmp_path / "any name"
     storage.save(stub_model, path, INFO)
     header = storage.inspect(path)
-    assert header.format == storage.FORMAT == 1
+    assert header.format == storage.FORMAT == 2
     assert header.treetune == treetune.__version__
     assert header.kind == "stub"
     assert header.config == {"beam": 8, "features": "default", "labels": ["dep", "root"]}
@@ -68,7 +68,7 @@ def test_layout_is_the_documented_one(tmp_path: Path, stub_model: StubParser) ->
     storage.save(stub_model, tmp_path / "m", INFO)
     data = (tmp_path / "m").read_bytes()
     assert data[:12] == bytes.fromhex("89 54 52 45 45 54 55 4E 45 0D 0A 1A")
-    assert int.from_bytes(data[12:16], "little") == 1
+    assert int.from_bytes(data[12:16], "little") == 2
     header_end = 96 + int.from_bytes(data[16:24], "little")
     assert len(data) == header_end + int.from_bytes(data[24:32], "little")
     assert json.loads(data[96:header_end])["kind"] == "stub"

@@ -25,7 +25,7 @@ from treetune.models.registry import MODELS, stored_class
 if TYPE_CHECKING:
     import numpy as np
 
-FORMAT = 1
+FORMAT = 2
 SUFFIX = ".treetune"
 _EMBEDDED = Path(treetune.__file__).with_name("embedded")
 # The first byte is no text, the line ends at the end show a transfer in text mode (as in PNG files).
@@ -184,6 +184,8 @@ def _read_header(file: BinaryIO, path: str | Path) -> tuple[Header, bytes]:
             f"{path} has model format {number}, and this treetune {treetune.__version__} reads up to format "
             f"{FORMAT}; update treetune"
         )
+    if number < FORMAT:
+        raise ModelError(f"{path} has model format {number} of an earlier treetune, expected {FORMAT}; train it again")
     if size < _START + header_length:
         raise _truncated(path, f"at least {_START + header_length}", size)
     header = file.read(header_length)

@@ -212,7 +212,7 @@ def test_demo(monkeypatch: pytest.MonkeyPatch) -> None:
         "All that the second parser is told about its questions is which word is the main verb.",
         "",
     ]
-    assert lines[3].split() == [*("learned", "from", "questions:", *SHOWN), *("declaratives:", *SHOWN)]
+    assert lines[3].split() == [*("trained", "on", "questions:", *SHOWN), *("declaratives:", *SHOWN)]
     assert [line.partition("  ")[0] for line in lines[5:8]] == [
         "1,000 declaratives",
         "and the main verbs of 300 questions",

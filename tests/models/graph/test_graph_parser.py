@@ -102,7 +102,7 @@ def test_base_trees_missing_and_present(parser: GraphParser) -> None:
     ):
         assert refusal(ModelError, attempt) == (
             "this model was trained with the trees of a base parser; "
-            "give it with --base FILE, in Python with treetune.corpus.with_base_trees"
+            "give them with --base FILE, in Python with treetune.corpus.with_base_trees"
         )
     # The base_trees were gold: it learned to copy them.
     for example in examples:
