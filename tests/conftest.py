@@ -36,5 +36,5 @@ def by_kind() -> dict[str, list[Example]]:
 
 @pytest.fixture(scope="session")
 def everything(by_kind: dict[str, list[Example]]) -> list[Example]:
-    """The generated sentences of all registry."""
+    """The generated sentences of all kinds."""
     return [example for examples in by_kind.values() for example in examples]
