@@ -24,6 +24,9 @@ from pathlib import Path
 from typing import Any
 
 REPOSITORY = Path(__file__).resolve().parents[1]
+# The files that parsers are trained on and scored on, below the data folder.
+TRAIN = Path("ud", "en_ewt-train.conllu")
+PARTS = {"dev": Path("ud", "en_ewt-dev.conllu"), "test": Path("ud", "en_ewt-test.conllu")}
 
 # OpenBLAS, MKL, OpenMP and numba read these when they are imported, so a child gets them in its environment.
 _LIBRARIES = ("OMP", "OPENBLAS", "MKL", "NUMBA")

@@ -20,8 +20,7 @@ from benchmarks import measure
 from treetune.evaluation import evaluate_trees
 from treetune.models.registry import PARSERS, make_parser
 
-TRAIN = Path("ud", "en_ewt-train.conllu")
-PARTS = {"dev": Path("ud", "en_ewt-dev.conllu"), "test": Path("ud", "en_ewt-test.conllu")}
+TRAIN, PARTS = measure.TRAIN, measure.PARTS
 # What the peers see, so no FEATS.
 INPUTS = ("upos", "xpos")
 SCORES = ("UAS", "LAS", "LAS_without_subtypes")

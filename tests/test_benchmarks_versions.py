@@ -56,7 +56,9 @@ def test_nothing_is_recorded_of_versions_that_parse_otherwise(compared: Any) -> 
         compared("transition")
 
 
-@pytest.mark.parametrize("parser", versions.PARSERS)
+@pytest.mark.parametrize(
+    "parser", ["transition", *(pytest.param(name, marks=pytest.mark.slow) for name in ("graph", "graph2"))]
+)
 def test_a_version_trains_and_parses_on_demand(parser: str, small: Path) -> None:
     with versions.Version(measure.REPOSITORY / "src", parser, small, 20) as version:
         assert set(version.about) == {"trees", "words"}

@@ -126,7 +126,14 @@ def test_the_commands_of_a_page_are_accepted(page: Path) -> None:
             assert (table, path[1 if table == "objective" else 0]) in known, change
 
 
-@pytest.mark.parametrize("name", ["../README", "tutorial", "training", "config-files", "combining-parsers"])
+RUN = [
+    "../README",
+    "tutorial",
+    *(pytest.param(name, marks=pytest.mark.slow) for name in ("training", "config-files", "combining-parsers")),
+]
+
+
+@pytest.mark.parametrize("name", RUN)
 def test_the_commands_of_a_page_run(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for arguments, piped in commands(DOCS / f"{name}.md"):
         if arguments != ["demo"]:
