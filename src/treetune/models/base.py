@@ -33,7 +33,7 @@ class Candidate(Generic[Output]):
 class OnlineDecoder(Protocol[Output]):
     """Sentences without gold, decoded with the current weights of a learner.
 
-    Whoever knows the costs of the outputs says which is better; `update` learns from that.
+    Whoever knows the costs of the outputs says which is better; `update` corrects the weights by it.
     """
 
     def __len__(self) -> int:
@@ -73,7 +73,7 @@ class Learner(Protocol[Output]):
         ...
 
     def learn(self, order: NDArray[np.int64]) -> int:
-        """Learn from the examples numbered `order`, in that order; return how many led to an update."""
+        """Train on the examples numbered `order`, in that order; return how many led to an update."""
         ...
 
     def online_decoder(self, sentences: Sequence[Sentence]) -> OnlineDecoder[Output]:

@@ -186,7 +186,7 @@ class OnlineLearner(ABC, Generic[ModelT, Output]):
         return {PERCEPTRON: 1.0, CRF: float(self.config.learning_rate or 0.0)}.get(self.learner, self.clip)
 
     def learn(self, order: NDArray[np.int64]) -> int:
-        """Learn from the examples numbered `order`, one after the other; return how many led to an update."""
+        """Train on the examples numbered `order`, one after the other; return how many led to an update."""
         self._passes += 1
         updated = self._loop(order)
         self._seen += len(order)
