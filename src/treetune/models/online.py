@@ -218,7 +218,7 @@ class OnlineLearner(ABC, Generic[ModelT, Output]):
             weights.step()
 
     def restart_average(self) -> None:
-        """Average from here on only."""
+        """Restart the average of the weights."""
         for weights in self.stores.values():
             weights.restart_average()
 
@@ -239,7 +239,7 @@ class OnlineLearner(ABC, Generic[ModelT, Output]):
         self._passes, self._seen = (int(value) for value in tensors["progress"])
 
     def install(self, model: ModelT, weights: Any) -> None:
-        """Let `model` predict with the weights of a snapshot."""
+        """Install the weights of a snapshot in `model`."""
         model.set_trained(self.grammar, weights.share(), trained_by=self.config.settings())
 
 
