@@ -1,6 +1,6 @@
 """Two parsers that learn in the plainest way, so that it shows who has seen what.
 
-A `MemoryParser` gives back the tree of a sentence it has learned from, and hangs every word of any other on the
+A `MemoryParser` gives back the tree of a sentence it was trained on, and hangs every word of any other on the
 word before it. An `EchoParser` gives back the base parser, and remembers the base_trees it was trained with.
 """
 

@@ -93,7 +93,7 @@ def save(model: Storable, path: str | Path, info: dict[str, Any] | None = None) 
 
 
 def load(path: str | Path) -> Any:
-    """Read a model back, or the one in the package that has this name (``"en"``).
+    """Load a model from a file, or a model of the package by its name (``"en"``).
 
     Returns a parser, a tagger, a tokenizer or a pipeline, whatever was saved. Every fault of the file is a `ModelError`
     of one sentence.

@@ -245,7 +245,7 @@ def test_fine_tuning_a_model(folder: Path, tmp_path: Path) -> None:
     assert info["config"]["train"].get("treebank") is None
     bytes_of = {path.name: path.read_bytes() for path in (tmp_path / "m", tmp_path / "with", old)}
     assert len(set(bytes_of.values())) == 3
-    # Another beam to go on with.
+    # Another beam for fine-tuning.
     assert (
         run("train", "--start-from", old, "--also", f"root:{questions}", "--beam", 2, "--model", tmp_path / "n").code
         == 0
@@ -341,7 +341,7 @@ def test_a_model_must_be_named(folder: Path, tmp_path: Path) -> None:
     )
 
 
-def test_something_must_be_learned_from(folder: Path, tmp_path: Path) -> None:
+def test_a_treebank_or_an_objective_is_needed(folder: Path, tmp_path: Path) -> None:
     result = run("train", "--model", tmp_path / "m")
     assert (result.code, result.err) == (
         2,

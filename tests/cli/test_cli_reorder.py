@@ -255,7 +255,7 @@ def test_a_parser_can_make_the_trees_to_learn_from(orders: Path, tmp_path: Path,
     storage.save(stub_model, tmp_path / "m")
     (tmp_path / "gold.conllu").unlink()
     result = run("reorder", "learn", orders)
-    assert result.err == "error: sentence 1: expected a complete tree to learn from; parse the sentences first\n"
+    assert result.err == "error: sentence 1: expected a complete tree to train on; parse the sentences first\n"
     assert run("reorder", "learn", orders, "--model", tmp_path / "m", "--threads", 2).out.startswith('title = "learned')
 
 

@@ -282,7 +282,7 @@ def test_extrinsic_losses_by_options_and_by_a_file(folder: Path, monkeypatch: py
     assert noted == {"name": "entity-f1", "columns": ["upos"], "model": "ner.treetune"}
 
 
-def test_a_tagger_goes_on_and_resumes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tagger_is_fine_tuned_and_resumed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     done = run("train", "dev.conllu", "--start-from", "tags.treetune", "--epochs", 1, "--model", "on.treetune")
     assert done.code == 0, done.err

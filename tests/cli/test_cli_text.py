@@ -323,7 +323,7 @@ def questions(tmp_path: Path) -> Path:
     return tmp_path / "questions.conllu"
 
 
-def test_the_parser_of_a_pipeline_goes_on_and_stays_in_it(
+def test_the_parser_of_a_pipeline_is_fine_tuned_and_stays_in_it(
     model: Path, text: Path, questions: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "q.treetune"
@@ -343,7 +343,7 @@ def test_the_parser_of_a_pipeline_goes_on_and_stays_in_it(
         return sum(root == place for root, place in zip(roots, gold, strict=True))
 
     assert right(new) > right(old)
-    # The parser has learned from the tags of the pipeline: with those in the file nothing else comes out.
+    # The parser was trained on the tags of the pipeline: with those in the file nothing else comes out.
     tagged = tmp_path / "tagged" / "questions.conllu"
     tagged.parent.mkdir()
     known = [example.gold for example in read_conllu(questions, partial=True)]
@@ -353,7 +353,7 @@ def test_the_parser_of_a_pipeline_goes_on_and_stays_in_it(
     assert treetune.load(tmp_path / "again")(TEXT) == new(TEXT)
 
 
-def test_a_pipeline_that_goes_on_is_resumed(
+def test_fine_tuning_of_a_pipeline_is_resumed(
     model: Path, questions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arguments = ("train", "--start-from", model, "--also", f"root:{questions}", "--epochs", 3, "-q", "--model")
@@ -388,7 +388,7 @@ def test_the_model_in_the_package_is_gone_on_from_and_tags(
     assert "VERB" in treetune.load(tmp_path / "p").grammar.encoder.values["u"]
 
 
-def test_what_of_a_pipeline_cannot_go_on(model: Path, questions: Path, tmp_path: Path) -> None:
+def test_what_of_a_pipeline_cannot_be_fine_tuned(model: Path, questions: Path, tmp_path: Path) -> None:
     whole = small_pipeline()
     assert whole.tokenizer is not None
     treetune.save(whole.tokenizer, tmp_path / "tok")

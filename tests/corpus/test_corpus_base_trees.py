@@ -1,4 +1,4 @@
-"""Guides: the trees of another parser, attached to the sentences they belong to."""
+"""Base trees: those of another parser, attached to the sentences they belong to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tags, the columns they come from, and what taggers learn from."""
+"""Tags, the columns they come from, and what taggers are trained on."""
 
 from __future__ import annotations
 

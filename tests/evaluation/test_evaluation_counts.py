@@ -76,7 +76,7 @@ def test_partial_gold_counts_only_known_words() -> None:
     assert (counts.rooted_sentences, counts.predicted_roots) == (0, 0)
 
 
-def test_gold_that_names_only_the_root_judges_all_predicted_roots() -> None:
+def test_gold_that_names_only_the_root_scores_all_predicted_roots() -> None:
     counts = attachment_counts(Tree.of([-1, 0, -1], ["", "root", ""]), Tree.of([0, 0, 2]))
     assert (counts.words, counts.predicted_roots, counts.right_roots) == (1, 2, 1)
     assert counts.right_root_sentences == 0

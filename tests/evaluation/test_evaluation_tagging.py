@@ -61,7 +61,7 @@ def test_significance_works_for_tags() -> None:
     assert mcnemar(a.right(), b.right()).only_b == 2
 
 
-def test_judges_name_their_metrics() -> None:
+def test_scorers_name_their_metrics() -> None:
     assert TREES.usual == "LAS"
     scorer = tag_scorer(("xpos",))
     assert (scorer.usual, scorer.metrics[0]) == ("accuracy", "XPOS")

@@ -1,6 +1,6 @@
 """Small trainings that keep checkpoints, all at once: a program, so that it can be killed.
 
-python checkpoint_runs.py FOLDER goes on with all of them in turn, one report at a time, and says so on a line each.
+python checkpoint_runs.py FOLDER resumes all of them in turn, one report at a time, and says so on a line each.
 """
 
 from __future__ import annotations

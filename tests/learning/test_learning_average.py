@@ -163,6 +163,6 @@ def test_going_on_averages_from_the_first_step() -> None:
     reports = list(train(model, objectives=[objective], epochs=3, warm_start=True))
     assert reports[0].settings["objectives"][0]["start"] == 1
     assert [report.objectives[0].updated for report in reports if report.is_epoch_end] == [1, 0, 0]
-    # The weights to go on from count once by themselves, and once for the example that they were met with.
+    # The weights of a warm start count once by themselves, and once for the example that they were met with.
     first, moved = {"y3": 2.0}, {"y3": 1.0, "w3": -1.0, "y0": 1.0, "w0": 1.0}
     assert model.weights == average([first, first, moved, moved])

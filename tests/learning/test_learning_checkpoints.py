@@ -104,7 +104,7 @@ def test_keeping_checkpoints_changes_nothing(name: str, tmp_path: Path) -> None:
     ("name", "epochs"),
     [*(("perceptron", epochs) for epochs in range(1, EPOCHS)), *((name, 3) for name in RUNS if name != "perceptron")],
 )
-def test_a_training_that_was_stopped_goes_on_to_the_same_model(name: str, epochs: int, tmp_path: Path) -> None:
+def test_a_resumed_training_ends_with_the_same_model(name: str, epochs: int, tmp_path: Path) -> None:
     # Also in the middle of the next epoch, which is then learned anew.
     stop_after(name, tmp_path / "c", epochs, more=epochs % 2)
     model, reports = finish(name, tmp_path / "c")
@@ -115,7 +115,7 @@ def test_a_training_that_was_stopped_goes_on_to_the_same_model(name: str, epochs
 
 def test_a_training_may_be_stopped_again_and_again(tmp_path: Path) -> None:
     stop_after("mira", tmp_path / "c", 1)
-    # The first report of a training that goes on is on what has been.
+    # The first report of a resumed training is on the epochs before.
     for _ in range(EPOCHS - 1):
         stop_after("mira", tmp_path / "c", 2, resume=True)
     assert finish("mira", tmp_path / "c")[0] == uninterrupted("mira")[0]
@@ -255,7 +255,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "k": {"objectives": changed(0, k=3)},
     "max_k": {"objectives": changed(0, max_k=32)},
     "step": {"objectives": changed(1, step="perceptron")},
-    "near misses": {"objectives": changed(0, margin_updates=False)},
+    "margin updates": {"objectives": changed(0, margin_updates=False)},
     "start": {"objectives": changed(0, start=3)},
     "search": {"objectives": changed(1, search="list")},
     "loss": {"objectives": changed(1, loss=Root())},
@@ -399,7 +399,7 @@ SPACE: Space = {word: {f"y{place}": {f"{word}{place}": 1.0} for place in range(3
 
 
 @pytest.mark.parametrize("stop", range(1, 6))
-def test_orders_and_turns_go_on_where_they_stopped(stop: int, tmp_path: Path) -> None:
+def test_orders_and_turns_are_resumed(stop: int, tmp_path: Path) -> None:
     """Rates and data of which the epochs are no multiples, and a schedule of rounds."""
 
     def cost(sentence: Sentence, tree: Tree, reference: Tree) -> float:
@@ -434,7 +434,7 @@ def test_orders_and_turns_go_on_where_they_stopped(stop: int, tmp_path: Path) ->
         assert first.learners[0].log[:done] + second.learners[0].log == whole.learners[0].log
 
 
-def test_another_schedule_is_refused_and_one_with_a_memory_goes_on(tmp_path: Path) -> None:
+def test_another_schedule_is_refused_and_a_stateful_one_is_resumed(tmp_path: Path) -> None:
     def cost(sentence: Sentence, tree: Tree, reference: Tree) -> float:
         return float(tree != reference)
 

@@ -112,7 +112,7 @@ def test_options_of_another_search_are_not_asked_about() -> None:
 @pytest.mark.parametrize(
     ("objectives", "options", "problem"),
     [
-        ([], {}, "expected a treebank or an objective to learn from, found neither"),
+        ([], {}, "expected a treebank or an objective to train on, found neither"),
         (
             [Objective(GOLD, cost), Objective(GOLD, cost)],
             {},
@@ -174,7 +174,7 @@ def test_wrong_options_are_refused_before_training(
     )
 
 
-def test_an_untrained_model_cannot_go_on() -> None:
+def test_an_untrained_model_has_no_warm_start() -> None:
     problem = refusal(lambda: train(LinearModel(SPACE), objectives=[Objective(GOLD, cost)], warm_start=True))
     assert problem == "expected a trained model for a warm start, found one without weights"
 
@@ -188,8 +188,8 @@ NAMED = Sentence(
 @pytest.mark.parametrize(
     ("objective", "problem"),
     [
-        (Objective([], cost), "python loss: expected at least one sentence to learn from, found none"),
-        (Objective([], name="more trees"), "more trees: expected at least one sentence to learn from, found none"),
+        (Objective([], cost), "python loss: expected at least one sentence to train on, found none"),
+        (Objective([], name="more trees"), "more trees: expected at least one sentence to train on, found none"),
         (
             Objective([GOLD[0], (sentence("v"), "y1")], Root()),
             "root loss: sentence 2: loss root expects a tree as reference, found str",
@@ -271,7 +271,7 @@ def test_the_schedule_and_the_learner_change_what_is_learned() -> None:
     assert all(learned.count(weights) == 1 for weights in learned)
 
 
-def test_the_smallest_step_leads_by_the_difference_in_cost() -> None:
+def test_a_mira_update_leads_by_the_difference_in_cost() -> None:
     """From y0 to the cheapest, which then leads by what y0 costs more."""
     model = LinearModel(SPACE, LIKED)
     # One step, of one epoch over one sentence.
@@ -283,7 +283,7 @@ def test_the_smallest_step_leads_by_the_difference_in_cost() -> None:
 
 
 @pytest.mark.parametrize("margin_updates", [True, False])
-def test_with_near_misses_all_that_costs_more_is_kept_below_by_as_much(margin_updates: bool) -> None:
+def test_with_margin_updates_all_that_costs_more_is_kept_below_by_as_much(margin_updates: bool) -> None:
     objective = Objective(wanted("y4", ["u"]), cost, k=10, search="list", margin_updates=margin_updates)
     model = LinearModel(SPACE, {"y4": 0.01})
     for _ in train(model, objectives=[objective], warm_start=True, epochs=200, learner="mira"):

@@ -122,7 +122,7 @@ def test_a_list_is_no_longer_than_it_may_be() -> None:
     assert online_decoder.asked == [2]
 
 
-def test_a_growing_list_doubles_until_something_is_better() -> None:
+def test_k_doubles_until_something_is_better() -> None:
     labels = [f"y{rank}" for rank in range(40)]
     online_decoder, loss = Scripted(labels), Priced({label: float(label != "y11") for label in labels})
     assert take_step(online_decoder, loss, k=2) == Step(Outcome.UPDATED, 1.0, 0.0)
@@ -136,7 +136,7 @@ def test_a_growing_list_doubles_until_something_is_better() -> None:
     ("k", "max_k", "asked"),
     [(1, 1, [1]), (1, 5, [1, 2, 4, 5]), (3, 20, [3, 6, 12, 20]), (8, 8, [8]), (8, 64, [8, 16, 32, 64])],
 )
-def test_a_growing_list_ends_at_its_cap(k: int, max_k: int, asked: list[int]) -> None:
+def test_k_doubles_up_to_max_k(k: int, max_k: int, asked: list[int]) -> None:
     labels = [f"y{rank}" for rank in range(100)]
     online_decoder, loss = Scripted(labels), Priced(dict.fromkeys(labels, 1.0))
     assert take_step(online_decoder, loss, k=k, max_k=max_k) == Step(Outcome.NO_BETTER, 1.0, 1.0)
@@ -144,7 +144,7 @@ def test_a_growing_list_ends_at_its_cap(k: int, max_k: int, asked: list[int]) ->
     assert [label for asked in loss.asked for label in asked] == labels[: online_decoder.asked[-1]]
 
 
-def test_a_growing_list_ends_when_there_is_nothing_new() -> None:
+def test_k_doubles_until_there_is_nothing_new() -> None:
     online_decoder, loss = Scripted("abc"), Priced(dict.fromkeys("abc", 1.0))
     assert take_step(online_decoder, loss, k=2) == Step(Outcome.NO_BETTER, 1.0, 1.0)
     assert online_decoder.asked == [2, 4, 8]
@@ -171,7 +171,7 @@ def test_a_longer_list_may_begin_with_another_output() -> None:
     assert online_decoder.moved == []
 
 
-def test_a_whole_step_has_no_margin() -> None:
+def test_a_perceptron_update_has_no_margin() -> None:
     for search in ("list", "growing", "forced"):
         online_decoder = Scripted("abc", fitting=Candidate(output("c"), -2.0))
         loss = Priced({"a": 0.75, "b": 1.0, "c": 0.25})
@@ -212,26 +212,26 @@ def test_an_output_that_leads_already_teaches_nothing(search: str) -> None:
     assert online_decoder.moved == [(5, "b", "a", 1.0)]
 
 
-def test_a_near_miss_is_kept_below_the_best_output() -> None:
+def test_a_margin_update_keeps_a_candidate_below_the_best_output() -> None:
     """Of scores 0, -1, -2, -3 and costs 0, 0, 1, 3, the last is most in the way of a margin as wide as its cost."""
     online_decoder, loss = Scripted("abcd"), Priced({"a": 0.0, "b": 0.0, "c": 1.0, "d": 3.0})
     assert take_step(online_decoder, loss, search="list", k=4, margin_updates=True) == Step(Outcome.UPDATED, 0.0, 0.0)
     assert online_decoder.moved == [(5, "a", "d", 3.0)]
 
 
-def test_what_costs_less_goes_before_near_misses() -> None:
+def test_what_costs_less_goes_before_margin_updates() -> None:
     online_decoder, loss = Scripted("abc"), Priced({"a": 1.0, "b": 0.5, "c": 9.0})
     assert take_step(online_decoder, loss, search="list", k=3, margin_updates=True) == Step(Outcome.UPDATED, 1.0, 0.5)
     assert online_decoder.moved == [(5, "b", "a", 0.5)]
 
 
-def test_an_output_that_nothing_improves_on_has_near_misses_too() -> None:
+def test_an_output_that_nothing_improves_on_has_margin_updates_too() -> None:
     online_decoder, loss = Scripted("abc"), Priced({"a": 0.5, "b": 2.0, "c": 1.0})
     assert take_step(online_decoder, loss, search="list", k=3, margin_updates=True) == Step(Outcome.UPDATED, 0.5, 0.5)
     assert online_decoder.moved == [(5, "a", "b", 1.5)]
 
 
-def test_a_near_miss_that_is_far_enough_teaches_nothing() -> None:
+def test_a_candidate_beyond_the_margin_gives_no_update() -> None:
     online_decoder = Scripted("ab", moves=False)
     for prices, outcome in (((0.0, 1.0), Outcome.ALREADY_BEST), ((1.0, 2.0), Outcome.NO_BETTER)):
         loss = Priced(dict(zip("ab", prices, strict=True)))
@@ -240,7 +240,7 @@ def test_a_near_miss_that_is_far_enough_teaches_nothing() -> None:
 
 
 @pytest.mark.parametrize(("cheap", "asked"), [(1, [2]), (2, [2, 4]), (5, [2, 4, 8]), (9, [2, 4, 8])])
-def test_a_growing_list_ends_where_it_has_a_near_miss(cheap: int, asked: list[int]) -> None:
+def test_k_doubles_until_there_is_a_margin_update(cheap: int, asked: list[int]) -> None:
     labels = [f"y{rank}" for rank in range(10)]
     online_decoder, loss = Scripted(labels), Priced({label: float(rank >= cheap) for rank, label in enumerate(labels)})
     take_step(online_decoder, loss, k=2, max_k=8, margin_updates=True)

@@ -41,7 +41,7 @@ def other(name: str, count: int, **options: Any) -> Objective:
 def order(
     size: int, objectives: Sequence[Objective] = (), *, epochs: int = 1, **options: Any
 ) -> tuple[list[str], list[Progress]]:
-    """Return the inputs in the order in which they were learned from, and all reports."""
+    """Return the inputs in the order in which they were trained on, and all reports."""
     model = LinearModel(SPACE, {})
     reports = list(train(model, treebank(size), objectives=objectives, epochs=epochs, **options))
     return [word for action, word in model.learners[0].log if action != "restart"], reports
@@ -102,7 +102,7 @@ def test_round_robin_gives_each_objective_every_other_turn() -> None:
     # The epoch is over with the last step on the treebank.
     assert turns(words) == "tabtabtabt"
     words, _ = order(4, objectives, schedule=round_robin(3), epochs=2)
-    # The next goes on where this one stopped.
+    # The next continues where this one stopped.
     assert turns(words) == "tabtabtabt" + "abtabtabtabt"
 
 

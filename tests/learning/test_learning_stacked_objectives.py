@@ -77,7 +77,7 @@ def test_the_base_tree_itself_learns_nothing() -> None:
 
 
 @pytest.mark.parametrize("kind", MAINS)
-def test_a_stacked_parser_goes_on_without_its_treebank(kind: str) -> None:
+def test_a_stacked_parser_is_fine_tuned_without_its_treebank(kind: str) -> None:
     model, _ = run(kind, QUESTIONS)
     before = contents(model)
     wanted = [(example.sentence, Tree.of(range(len(example.sentence)))) for example in QUESTIONS]

@@ -191,7 +191,7 @@ def test_wrong_options_are_refused_at_once(options: dict[str, Any], problem: str
 
 
 def test_what_is_no_treebank_is_refused_at_once() -> None:
-    with pytest.raises(ConfigError, match=r"^expected a treebank or an objective to learn from, found neither$"):
+    with pytest.raises(ConfigError, match=r"^expected a treebank or an objective to train on, found neither$"):
         train(TransitionParser(), [])
     for options in ({"treebank": "train.conllu"}, {"treebank": sample().train, "dev": Path("train.conllu")}):
         with pytest.raises(ConfigError) as caught:

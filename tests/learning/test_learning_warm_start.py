@@ -1,4 +1,4 @@
-"""Going on from a trained model: nothing is lost at first, what it cannot learn is refused, and files are enough."""
+"""Warm start from a trained model: nothing is lost at first, what it cannot learn is refused, and files are enough."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TEST = generate(40, seed=6, kinds=("yes-no", "wh"))
 
 # On samples as small as these, how many k-best lists hold a better root depends on the seed.
 SEED = 0
-# Parsers that may give any label.
+# Parsers without `labels_by_tag`.
 MAKERS: dict[str, tuple[Callable[[], Parser], dict[str, Any]]] = {
     "transition": (lambda: TransitionParser(labels_by_tag=False, beam=4), {"learner": "perceptron"}),
     "transition mira": (lambda: TransitionParser(labels_by_tag=False, beam=4), {"learner": "mira", "clip": 0.05}),
@@ -94,12 +94,12 @@ def test_a_deployed_parser_learns_roots_with_and_without_its_treebank(kind: str,
     costs = [report.objectives[-1].cost or 0.0 for report in reports if report.is_epoch_end]
     assert min(costs) < costs[0]
     assert score(model, TEST, "root") > score(before, TEST, "root") - 0.05
-    # At home next to nothing is lost by the smallest steps, even without the treebank.
+    # MIRA updates cost next to nothing on the source domain, even without the treebank.
     assert score(model, DECLARATIVES, "LAS") > score(before, DECLARATIVES, "LAS") - 0.01
 
 
 @pytest.mark.parametrize("kind", ["transition", "graph"])
-def test_whole_steps_lose_more_at_home(kind: str) -> None:
+def test_perceptron_updates_lose_more_on_the_source_domain(kind: str) -> None:
     """Without a treebank that holds them in place, trees that the loss does not look at drift away."""
     smallest, whole = (
         score(run(trained(kind), objectives=[Objective(QUESTIONS, Root(), step=step)], epochs=4), DECLARATIVES, "LAS")
@@ -130,7 +130,7 @@ def test_the_model_stays_as_it_was_until_the_end(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["transition", "transition mira", "graph", "graph joint"])
-def test_a_file_is_enough_to_go_on(kind: str, tmp_path: Path) -> None:
+def test_a_file_is_enough_for_a_warm_start(kind: str, tmp_path: Path) -> None:
     treetune.save(trained(kind), tmp_path / "old")
     loaded = treetune.load(tmp_path / "old")
     options: dict[str, Any] = {"objectives": [Objective(QUESTIONS, Attachment())], "epochs": 2, "seed": 3}
@@ -151,7 +151,7 @@ def test_a_file_is_enough_to_go_on(kind: str, tmp_path: Path) -> None:
         ("graph joint", {"learner": "perceptron"}),
     ],
 )
-def test_the_learner_of_the_weights_is_noted_and_goes_on(kind: str, trained_by: dict[str, Any], tmp_path: Path) -> None:
+def test_the_learner_of_the_weights_is_noted_and_kept(kind: str, trained_by: dict[str, Any], tmp_path: Path) -> None:
     treetune.save(trained(kind), tmp_path / "model")
     assert treetune.storage.inspect(tmp_path / "model").config["trained_by"] == trained_by
     settings = treetune.load(tmp_path / "model").learner([], warm_start=True).settings()
@@ -159,7 +159,7 @@ def test_the_learner_of_the_weights_is_noted_and_goes_on(kind: str, trained_by: 
     assert settings.get("clip") == trained_by.get("clip")
 
 
-def test_a_step_without_bounds_goes_on_without() -> None:
+def test_an_unclipped_learner_stays_unclipped() -> None:
     model = GraphParser()
     for _ in train(model, DECLARATIVES[:10], epochs=1, clip=float("inf")):
         pass

@@ -1,4 +1,4 @@
-"""Words that are hidden from a model: which, how many, and that only the model does not see them."""
+"""Word dropout: which words are dropped, how many, and that the reference keeps them."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ QUESTIONS = generate(20, seed=2, kinds=("wh", "yes-no"))
 SENTENCES = [example.sentence for example in QUESTIONS]
 
 
-def test_sentences_come_as_they_are_and_with_words_hidden() -> None:
+def test_sentences_come_as_they_are_and_with_words_dropped() -> None:
     plain, *others = word_dropout(SENTENCES, 0.3, [1, 2])
     assert plain == SENTENCES
     assert len(others) == COPIES
-    hidden = total = 0
+    dropped = total = 0
     for form in others:
         for sentence, original in zip(form, SENTENCES, strict=True):
             assert sentence.forms[0] == original.forms[0]
             assert (sentence.upos, sentence.xpos, sentence.feats) == (original.upos, original.xpos, original.feats)
             changed = [word for word, kept in zip(sentence.forms, original.forms, strict=True) if word != kept]
             assert set(changed) <= {DROPPED}
-            hidden += len(changed)
+            dropped += len(changed)
             total += len(sentence)
-    assert 0.25 < hidden / total < 0.35
+    assert 0.25 < dropped / total < 0.35
 
 
-def test_lemmas_are_hidden_with_their_words() -> None:
+def test_lemmas_are_dropped_with_their_words() -> None:
     sentence = Sentence.of(["Dogs", "bark"], lemmas=["dog", "bark"])
     for (one,) in word_dropout([sentence], 0.99, [0])[1:]:
         assert one.forms[1:] == (DROPPED, DROPPED)
@@ -75,8 +75,8 @@ def test_the_loss_sees_all_words() -> None:
     assert seen == set(SENTENCES)
 
 
-@pytest.mark.parametrize("hide", [0.0, 0.4])
-def test_the_model_meets_hidden_words_only_if_asked(hide: float, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("rate", [0.0, 0.4])
+def test_the_model_meets_dropped_words_only_if_asked(rate: float, monkeypatch: pytest.MonkeyPatch) -> None:
     met: list[Sentence] = []
     online_decoder = TransitionLearner.online_decoder
 
@@ -86,8 +86,8 @@ def test_the_model_meets_hidden_words_only_if_asked(hide: float, monkeypatch: py
 
     monkeypatch.setattr(TransitionLearner, "online_decoder", watched)
     for _ in train(
-        TransitionParser(beam=1), STATEMENTS, objectives=[Objective(QUESTIONS, Root(), word_dropout=hide)], epochs=3
+        TransitionParser(beam=1), STATEMENTS, objectives=[Objective(QUESTIONS, Root(), word_dropout=rate)], epochs=3
     ):
         pass
-    assert len(met) == len(QUESTIONS) * (1 + COPIES if hide else 1)
-    assert any(DROPPED in sentence.forms for sentence in met) == bool(hide)
+    assert len(met) == len(QUESTIONS) * (1 + COPIES if rate else 1)
+    assert any(DROPPED in sentence.forms for sentence in met) == bool(rate)

@@ -223,7 +223,7 @@ def test_the_counter_example_is_freed(options: dict[str, Any]) -> None:
     assert label_of(model.predict(sentence("x"))) == "y3"
 
 
-def test_the_smallest_step_frees_the_counter_example_at_once() -> None:
+def test_a_mira_update_frees_the_counter_example_at_once() -> None:
     """Along y3 - y1, from 2 behind to 1 ahead: 3 / 2 steps, of MIRA; of at most 1, two steps."""
     for learner, steps in (("mira", [1.5]), ("perceptron", [1.0, 0.5])):
         model = LinearModel(THREE, RANKED)

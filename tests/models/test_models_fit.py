@@ -98,6 +98,11 @@ def test_the_pipeline_of_the_package_runs_without_training_code() -> None:
             "expected several sentences, found one; put it into a list",
         ),
         (
+            lambda parser: parser.predict_batch(example.sentence for example in TREEBANK),
+            "expected a list of sentences, found a generator",
+        ),
+        (lambda parser: parser.predict_batch(None), "expected a list of sentences, found None"),
+        (
             lambda parser: parser.fit([TREEBANK[0].sentence]),
             "treebank: expected examples or (sentence, reference) pairs, found a Sentence",
         ),

@@ -215,7 +215,7 @@ def test_faults_of_training_are_said() -> None:
     with pytest.raises(ConfigError, match=r"^expected make_tagger, which makes the taggers of the folds, found None$"):
         train_pipeline(Pipeline(taggers=[tagger], parser=parser), [])
     bare = [replace(example, sentence=example.sentence.without("upos", "xpos")) for example in generate(2, seed=1)]
-    with pytest.raises(DataError, match=r"^expected tags to learn from in UPOS or XPOS, found none in the treebank$"):
+    with pytest.raises(DataError, match=r"^expected tags to train on in UPOS or XPOS, found none in the treebank$"):
         tag_columns(bare)
     assert tag_columns(generate(2, seed=1)) == ("upos", "xpos")
     assert PipelineProgress("parser").training is None

@@ -162,7 +162,7 @@ def test_faults_by_text(make: Any, error: type[TreetuneError], message: str) -> 
     assert str(caught.value) == message
 
 
-def test_a_judge_must_know_the_labels() -> None:
+def test_a_second_parser_must_know_the_labels() -> None:
     stranger = TransitionParser(beam=1, backward=True)
     for _ in treetune.train(stranger, [TREEBANK[0]], epochs=1):
         pass

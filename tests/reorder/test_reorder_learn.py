@@ -86,14 +86,14 @@ def test_every_option_changes_the_rules() -> None:
     assert learn_rules(train, name="mine").name == "mine"
 
 
-def test_what_cannot_be_learned_from_is_refused() -> None:
+def test_what_rules_cannot_be_learned_on_is_refused() -> None:
     sentence = Sentence.of(["a", "b"])
     with pytest.raises(
-        DataError, match=r"^sentence 1: expected a complete tree to learn from; parse the sentences first$"
+        DataError, match=r"^sentence 1: expected a complete tree to train on; parse the sentences first$"
     ):
         learn_rules([Ordered(sentence, WordOrder((2, 1)), Tree.unknown(2))])
     with pytest.raises(
-        DataError, match=r"^expected at least one sentence with two aligned words to learn from, found none$"
+        DataError, match=r"^expected at least one sentence with two aligned words to train on, found none$"
     ):
         learn_rules([Ordered(sentence, WordOrder((2,)), Tree.of([0, 1]))])
 

@@ -226,7 +226,7 @@ def test_look_ups_of_a_crowded_table() -> None:
     assert store.keys.dtype == np.uint32
     assert look_up(store, features) == [float(cells[key_of(feature)]) for feature in features]
     assert look_up(store, feature_numbers(2000, seed=9)) == [0.0] * 2000
-    # Entries of the last places go on at the front.
+    # Entries of the last slots continue at the front.
     last = [(2**64 - 1) - (place << 25) for place in range(40)]
     crowded = {key_of(feature): place + 1 for place, feature in enumerate(last)}
     assert look_up(frozen_of(crowded).store, last) == [place + 1.0 for place in range(40)]

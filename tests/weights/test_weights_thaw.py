@@ -1,4 +1,4 @@
-"""Frozen weights that learn again, and live weights that go on from a checkpoint."""
+"""Frozen weights that are trained again, and live weights restored from a checkpoint."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def add_flat(live: FlatLiveWeights, seed: int, count: int) -> None:
 @pytest.mark.parametrize(
     ("make", "add"), [(lambda: LiveWeights(OUTPUTS), add_rows), (FlatLiveWeights, add_flat)], ids=["rows", "flat"]
 )
-def test_restored_weights_go_on_as_if_nothing_had_happened(
+def test_restored_weights_are_updated_as_if_nothing_had_happened(
     make: Callable[[], Any], add: Callable[[Any, int, int], None], read_only: bool
 ) -> None:
     """Also where they must grow: an array of a file cannot."""

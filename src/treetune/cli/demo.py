@@ -143,7 +143,7 @@ def _compiled_beside() -> Iterator[None]:
 
 
 def compile_parsing() -> None:
-    """Parse a sentence with weights that have not learned anything, as a trained parser does and as a learner does."""
+    """Parse a sentence with weights of an untrained parser, as a trained parser does and as a learner does."""
     from treetune.models.transition.parser import TransitionParser
     from treetune.sample import generate
 

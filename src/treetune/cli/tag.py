@@ -137,6 +137,6 @@ class _Job:
 
 
 def _confident(sentence: Sentence, shares: Sequence[float]) -> Sentence:
-    """Return a copy that has in MISC how sure the tagger is of each word."""
+    """Return a copy that has in MISC the probability of the tag of each word."""
     values = Tags.of(f"{share:.4f}" for share in shares[1:])
     return with_tags(sentence, values, (CONFIDENCE,))

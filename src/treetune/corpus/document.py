@@ -67,7 +67,7 @@ class ParsedSentence:
         return self.spans(ENTITY_KEY)
 
     def spans(self, key: str) -> tuple[Entity, ...]:
-        """Return what a tagger of spans wrote as IOB tags under another key of MISC, such as ``chunk``."""
+        """Return the spans of IOB tags under another key of MISC, such as ``chunk``."""
         found = spans_of(read_column(self.sentence, key))
         return tuple(Entity(self.words[span.start - 1 : span.end - 1], span.label) for span in found)
 

@@ -55,7 +55,7 @@ class Numbering:
     empty: int = 0
 
     def take(self, name: str) -> str | None:
-        """Go on with the next ID; return the problem if it does not belong here, else None."""
+        """Read the next ID; return the problem if it does not belong here, else None."""
         if name == str(self.words + 1):
             self.words += 1
             self.empty = 0

@@ -22,7 +22,7 @@ BLOCK = 1 << 17
 LARGEST_BLOCK = 1 << 20
 
 _LINE_END = r"(?:\r\n|\r(?!\n)|[\n\x0c\u2028\u2029])"
-# Where the text goes on after an empty line, or after the end of a line.
+# Where the text continues after an empty line, or after the end of a line.
 _AFTER_PARAGRAPH = re.compile(rf"(?:{_LINE_END}[^\S\n\r]*{_LINE_END}|[\x0c\u2029])\s*(?=\S)")
 _SOMETHING = re.compile(r"\S")
 _AFTER_LINE = re.compile(rf"{_LINE_END}\s*(?=\S)")

@@ -61,7 +61,7 @@ class TextScores:
         return self["LAS"]
 
     def signature(self, metric: str = "LAS") -> str:
-        """Return the name of a score with all that must agree before two such numbers may be compared."""
+        """Return the signature of a score: its name, and the conditions that must agree for a comparison."""
         punct, subtypes = ("yes" if option else "no" for option in (self.punct, self.subtypes))
         sentences = self.tallies["Sentences"].gold
         return f"{metric}|tokens:own|punct:{punct}|subtypes:{subtypes}|sents:{sentences}|v:{__version__}"
@@ -71,7 +71,7 @@ class TextScores:
         return f"{self.signature(metric)} = {percent(self[metric])}"
 
     def to_dict(self) -> dict[str, object]:
-        """Return everything, ready for JSON; the F1 of what there is nothing of becomes None."""
+        """Return everything, ready for JSON; NaN becomes None."""
         return {
             "scores": {name: None if math.isnan(tally.f1) else tally.f1 for name, tally in self.tallies.items()},
             "signatures": {name: self.signature(name) for name in self.tallies},
@@ -86,7 +86,7 @@ class _Word(NamedTuple):
     upos: str
     xpos: str
     parent: int
-    """The place of the head among all words of the file, or -1 for a root."""
+    """The index of the head among all words of the file, or -1 for a root."""
     label: str
     counts: bool
 
@@ -186,7 +186,7 @@ def _span_tally(gold: list[Span], predicted: list[Span]) -> Tally:
 
 
 def _aligned(gold: Sequence[_Word], predicted: Sequence[_Word]) -> Iterator[tuple[int, int]]:
-    """Yield the places of words that are the same, in order."""
+    """Yield the indices of words that are the same, in order."""
     i = j = 0
     while i < len(gold) and j < len(predicted):
         if gold[i].is_multiword or predicted[j].is_multiword:

@@ -29,7 +29,7 @@ class CorpusScores(Protocol):
         ...
 
     def signature(self, metric: str) -> str:
-        """Return the name of a score with all that must agree before two such numbers may be compared."""
+        """Return the signature of a score: its name, and the conditions that must agree for a comparison."""
         ...
 
     def signed(self, metric: str) -> str:
@@ -100,7 +100,7 @@ class ComparableScores(ABC):
         return f"<{type(self).__name__}: {shown} ({self.signature('*')})>"
 
     def signature(self, metric: str | None = None) -> str:
-        """Return the name of a score with all that must agree before two such numbers may be compared.
+        """Return the signature of a score: its name, and the conditions that must agree for a comparison.
 
         ``"*"`` stands for all metrics, as the head of a table.
         """

@@ -133,7 +133,7 @@ class OrderScores:
         return order_metric(metric).score(self.per_sentence)
 
     def signature(self, metric: str) -> str:
-        """Return the name of a score with all that must agree before two such numbers may be compared."""
+        """Return the signature of a score: its name, and the conditions that must agree for a comparison."""
         name = metric if metric == "*" else order_metric(metric).name
         scored = sum(counts.is_scored for counts in self.per_sentence)
         return f"{name}|aligned:yes|sents:{scored}/{len(self.per_sentence)}|v:{__version__}"

@@ -268,9 +268,11 @@ def _of_form(form: str, column: str, clusters: Clusters | None) -> str:
     return clusters.find((form, form.lower(), alike, alike.lower()))[: PREFIXES[column]]
 
 
-def _no_sentence(sentences: Sequence[object]) -> DataError:
+def _no_sentence(sentences: object) -> DataError:
     if isinstance(sentences, Sentence):
         return DataError("expected several sentences, found one; put it into a list")
+    if not isinstance(sentences, Sequence):
+        return DataError(f"expected a list of sentences, found {type_of(sentences)}")
     found = next(sentence for sentence in sentences if not isinstance(sentence, Sentence))
     hint = "make one of tokens by treetune.Sentence.of, or give text to a pipeline, as treetune.load('en')"
     if hasattr(found, "sentence"):

@@ -66,7 +66,7 @@ def jackknife(
 
     Args:
         make_model: Makes an untrained model, the same each time.
-        treebank: Examples with complete trees, or whatever else the model learns from.
+        treebank: Examples with complete trees, or other examples of the model.
         folds: The number of folds and models.
         seed: Assigns sentences to folds and shuffles them; the same seed gives the same outputs.
         threads: For prediction only; the result does not depend on it.

@@ -56,7 +56,7 @@ class ModelSelection:
         return model.scorer.score(self._dev, outputs)
 
     def restore(self, model: Model[Any] | None, state: Mapping[str, Any]) -> None:
-        """Go on from `state`, with the best model of then."""
+        """Restore a `state` of a checkpoint, with its best model."""
         self.model, self.value, self.epoch = model, state["best_value"], state["best_epoch"]
 
     def state(self) -> dict[str, Any]:

@@ -49,7 +49,7 @@ class Objective:
             it holds one, which takes time.
     """
 
-    data: Sequence[Item] = field(metadata={"help": "data to learn from: trees, tags or word orders"})
+    data: Sequence[Item] = field(metadata={"help": "data to train on: trees, tags or word orders"})
     loss: Loss[Any, Any] | Cost | None = field(
         default=None, metadata={"help": "cost of an output; none for gold trees"}
     )
@@ -121,7 +121,7 @@ class Objective:
     def check(self) -> None:
         """Raise DataError, naming the sentence, for data that cannot serve; ConfigError for a search that cannot."""
         if not self.data:
-            raise DataError(f"{self.name}: expected at least one sentence to learn from, found none")
+            raise DataError(f"{self.name}: expected at least one sentence to train on, found none")
         self._check_references()
         if self.cost is not None and self.search == "forced" and not any(map(self._is_known, self.data)):
             raise ConfigError(

@@ -39,7 +39,7 @@ def tag_columns(treebank: Sequence[Example]) -> tuple[str, ...]:
     """Return the columns of tags that a treebank has for a tagger to learn: UPOS and XPOS, each if present."""
     names = [name for name in ("upos", "xpos") if _has(treebank, name)]
     if not names:
-        raise DataError("expected tags to learn from in UPOS or XPOS, found none in the treebank")
+        raise DataError("expected tags to train on in UPOS or XPOS, found none in the treebank")
     return tuple(names)
 
 

@@ -45,7 +45,7 @@ class Ranker(Generic[Output]):
         self._loss: Loss[Any, Any] = objective.cost
 
     def step(self, index: int, sentence: Sentence, reference: Any) -> Step:
-        """Learn from one example."""
+        """Update the weights on one example."""
         if self._objective.search == "forced":
             return self._step_forced(index, sentence, reference)
         objective, k = self._objective, self._objective.k

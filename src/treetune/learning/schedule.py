@@ -67,7 +67,7 @@ class Rounds:
         return turns
 
     def replay(self, ends: Sequence[int], checksum: int) -> None:
-        """Repeat the rounds of finished epochs, which ended after `ends` rounds, so that a stateful schedule goes on.
+        """Repeat the rounds of finished epochs, which ended after `ends` rounds, so that a stateful schedule continues.
 
         Raises ConfigError for another schedule than that of the `checksum`.
         """

@@ -19,7 +19,7 @@ from treetune.models.base import Learner
 class Stream:
     """Examples without end: each pass over the data has a new order, drawn from the seed and the objective's number.
 
-    `take` learns from the next examples; `progress` counts the updates.
+    `take` trains on the next examples; `progress` counts the updates.
     """
 
     def __init__(self, objective: Objective, learner: Learner[Any], *, seed: int, number: int, first: int) -> None:
@@ -60,7 +60,7 @@ class Stream:
         self._cost = self._target_cost = 0.0
 
     def take(self, count: int) -> None:
-        """Learn from the next `count` examples."""
+        """Train on the next `count` examples."""
         while count:
             if self._next == len(self._order):
                 self._order = self._shuffle.permutation(len(self))

@@ -61,7 +61,7 @@ def train_tokenizer(
     if epochs < 1:
         raise ConfigError(f"expected at least 1 epoch, found {epochs}")
     if not treebank:
-        raise DataError("expected at least one sentence to learn from, found none")
+        raise DataError("expected at least one sentence to train on, found none")
     if resume and checkpoint is None:
         raise ConfigError("expected a checkpoint to resume from, found none")
     file = None

@@ -88,7 +88,7 @@ def train(
         raise ConfigError("expected a trained model for a warm start, found one without weights")
     treebank = treebank if isinstance(treebank, Sequence) else list(treebank)
     if not treebank and not objectives:
-        raise ConfigError("expected a treebank or an objective to learn from, found neither")
+        raise ConfigError("expected a treebank or an objective to train on, found neither")
     everything = (*([Objective(treebank, name="treebank", start=1)] if treebank else ()), *objectives)
     _check_names(everything, model.scorer)
     check_choice(everything, model.scorer, dev, choose_by)

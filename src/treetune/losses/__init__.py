@@ -1,4 +1,4 @@
-"""The cost of one output: what a parser is trained to make small.
+"""Losses: the cost of one output, which training minimizes.
 
 `base` has the contract, `table` the losses by name; a Python function (`function`) or an external program
 (`program`) is a loss too. See docs/writing-losses.md.

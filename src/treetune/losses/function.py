@@ -22,7 +22,7 @@ CostFunction: TypeAlias = Callable[[Sentence, Any, Any], float]
 
 
 class Function(Loss[Any, Any]):
-    """What a function `cost(sentence, output, reference)` gives.
+    """A Python function `cost(sentence, output, reference)` as a loss.
 
     Args:
         function: The function, or its name: ``package.module:name`` of what can be imported, or

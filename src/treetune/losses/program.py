@@ -22,7 +22,7 @@ SENTENCE_COLUMNS = ("forms", "lemmas", "upos", "xpos", "feats", "misc", "comment
 
 
 class Program(Loss[Any, Any]):
-    """What a program answers.
+    """An external program as a loss: it reads outputs and answers with costs.
 
     It is started when the first cost is asked for, and then kept. It stops by itself with the process that uses it;
     `close` stops it at once. A pickled loss takes its command along and starts a program of its own.

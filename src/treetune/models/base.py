@@ -19,7 +19,7 @@ Output = TypeVar("Output")
 
 @dataclass(frozen=True, slots=True)
 class Candidate(Generic[Output]):
-    """One entry of a k-best list.
+    """An output of a k-best list, with its score.
 
     `score` is exact under the current weights, higher is better. `derivation` is the way the search took
     to `output` (a transition parser's actions), for models in which several ways lead to one output.
@@ -33,7 +33,7 @@ class Candidate(Generic[Output]):
 class OnlineDecoder(Protocol[Output]):
     """Sentences without gold, decoded with the current weights of a learner.
 
-    Whoever knows the costs of the outputs says which is better; `update` learns from that.
+    Whoever knows the costs of the outputs says which is better; `update` corrects the weights by it.
     """
 
     def __len__(self) -> int:
@@ -73,7 +73,7 @@ class Learner(Protocol[Output]):
         ...
 
     def learn(self, order: NDArray[np.int64]) -> int:
-        """Learn from the examples numbered `order`, in that order; return how many led to an update."""
+        """Train on the examples numbered `order`, in that order; return how many led to an update."""
         ...
 
     def online_decoder(self, sentences: Sequence[Sentence]) -> OnlineDecoder[Output]:
@@ -85,7 +85,7 @@ class Learner(Protocol[Output]):
         ...
 
     def restart_average(self) -> None:
-        """Average from here on only."""
+        """Restart the average of the weights."""
         ...
 
     def tensors(self) -> dict[str, NDArray[Any]]:
@@ -105,12 +105,12 @@ class Learner(Protocol[Output]):
         ...
 
     def install(self, model: Any, weights: Any) -> None:
-        """Let `model` predict with the weights of a snapshot."""
+        """Install the weights of a snapshot in `model`."""
         ...
 
 
 class Storable(Protocol):
-    """What a model file can hold: a model, or what works beside models."""
+    """Interface of what a model file can hold: a parser, a tagger, a tokenizer or a pipeline."""
 
     kind: ClassVar[str]
 
@@ -120,17 +120,17 @@ class Storable(Protocol):
         ...
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return all that `from_state` needs to make the same: what JSON can hold, and arrays."""
+        """Return (configuration, arrays), all that `from_state` needs; JSON can hold the configuration."""
         ...
 
     @classmethod
     def from_state(cls, config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Self:
-        """Make what gave this state."""
+        """Rebuild the object from its `state()`."""
         ...
 
 
 class Predictor(Protocol[Output]):
-    """What a parser or tagger offers to whoever runs it.
+    """Interface of a parser or tagger in use: prediction, k-best lists and scores.
 
     `kind` is its name in `models.registry` and in model files. Predicting before training is a `ModelError`.
     """
@@ -185,7 +185,7 @@ class Predictor(Protocol[Output]):
 
 
 class Model(Predictor[Output], Storable, Protocol[Output]):
-    """A predictor that can be trained; it knows nothing of losses.
+    """Interface of a parser or tagger that can be trained; independent of losses.
 
     Its gold examples have a `sentence` and a `gold` output: `Example` for parsers, `Tagged` for taggers. Whatever can
     be wrong about options is a `ConfigError`, raised before any data is looked at.

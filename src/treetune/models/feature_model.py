@@ -65,7 +65,7 @@ class FeatureModel(ABC, Generic[Config, Grammar, Weights, Output]):
 
     @property
     def grammar(self) -> Grammar:
-        """What was learned of the examples besides weights."""
+        """Vocabulary, tag or label set and templates of the training data."""
         if self._grammar is None:
             raise self._not_trained()
         return self._grammar
@@ -83,7 +83,7 @@ class FeatureModel(ABC, Generic[Config, Grammar, Weights, Output]):
         return search_options(self.config)
 
     def with_options(self, **options: Any) -> Self:
-        """Return a model with the same weights that searches otherwise: the `search_options` can change."""
+        """Return a model with the same weights and other `search_options`."""
         for name in options:
             if name not in self.search_options:
                 raise unknown_name(f"search option of {self._plural()}", name, self.search_options)

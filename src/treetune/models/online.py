@@ -186,7 +186,7 @@ class OnlineLearner(ABC, Generic[ModelT, Output]):
         return {PERCEPTRON: 1.0, CRF: float(self.config.learning_rate or 0.0)}.get(self.learner, self.clip)
 
     def learn(self, order: NDArray[np.int64]) -> int:
-        """Learn from the examples numbered `order`, one after the other; return how many led to an update."""
+        """Train on the examples numbered `order`, one after the other; return how many led to an update."""
         self._passes += 1
         updated = self._loop(order)
         self._seen += len(order)
@@ -218,7 +218,7 @@ class OnlineLearner(ABC, Generic[ModelT, Output]):
             weights.step()
 
     def restart_average(self) -> None:
-        """Average from here on only."""
+        """Restart the average of the weights."""
         for weights in self.stores.values():
             weights.restart_average()
 
@@ -239,7 +239,7 @@ class OnlineLearner(ABC, Generic[ModelT, Output]):
         self._passes, self._seen = (int(value) for value in tensors["progress"])
 
     def install(self, model: ModelT, weights: Any) -> None:
-        """Let `model` predict with the weights of a snapshot."""
+        """Install the weights of a snapshot in `model`."""
         model.set_trained(self.grammar, weights.share(), trained_by=self.config.settings())
 
 

@@ -1,4 +1,4 @@
-"""A sentence, its tree and its new order go in, a picture of them as SVG comes out."""
+"""A sentence, its tree and its new word order as an SVG picture."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STAYS, MOVES = "#8c959f", "#0b62c4"
 
 
 def draw_order(sentence: Sentence, tree: Tree, order: Sequence[int], *, title: str = "") -> str:
-    """Return an SVG picture: arcs above the words, below them the new order, and a line from each word to its place.
+    """Return an SVG picture: arcs above the words, below them the new order, and lines to the new positions.
 
     Coloured lines are those of words that moved: all but a longest part of the old order that is kept.
 

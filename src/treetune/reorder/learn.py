@@ -64,10 +64,10 @@ def learn_rules(items: Sequence[Ordered], *, name: str = "learned", options: Lea
     found: list[Family] = []
     for number, item in enumerate(items, start=1):
         if not item.tree.is_complete:
-            raise DataError(f"sentence {number}: expected a complete tree to learn from; parse the sentences first")
+            raise DataError(f"sentence {number}: expected a complete tree to train on; parse the sentences first")
         found += families(item, _tags(item.sentence, options.tags))
     if not any(family.preferences for family in found):
-        raise DataError("expected at least one sentence with two aligned words to learn from, found none")
+        raise DataError("expected at least one sentence with two aligned words to train on, found none")
     by_tag: dict[str, list[Family]] = {}
     for family in found:
         by_tag.setdefault(family.tag, []).append(family)

@@ -120,7 +120,7 @@ def names_of(label: str, tag: str) -> Iterable[str]:
 
 
 def _sorted(part: list[tuple[int, float, bool]]) -> list[int]:
-    """Return places by weight from high to low; those of equal weight as they stood, or turned round."""
+    """Return indices by weight from high to low; those of equal weight as they stood, or turned round."""
     return [place for place, _, _ in sorted(part, key=lambda one: (-one[1], -one[0] if one[2] else one[0]))]
 
 

@@ -1,4 +1,4 @@
-"""Count in trees with word orders how often one sibling comes before another: the data that rules are learned from."""
+"""Count in trees with word orders how often one sibling precedes another: the training data of rules."""
 
 from __future__ import annotations
 

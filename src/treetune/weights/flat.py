@@ -99,7 +99,7 @@ class FlatLiveWeights:
         self.averages.counters[kernels.STEPS] += count
 
     def restart_average(self) -> None:
-        """Average from here on only."""
+        """Restart the average of the weights."""
         self.averages.values[:] = 0
         self.averages.counters[kernels.STEPS] = 1
 

@@ -1,4 +1,4 @@
-"""Live weights that learn and frozen weights that predict; see the package docstring."""
+"""Live weights for training and frozen weights for prediction; see the package docstring."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class LiveWeights:
             sums += change
 
     def restart_average(self) -> None:
-        """Average from here on only."""
+        """Restart the average of the weights."""
         self.averages.weights[:] = 0
         self.averages.dense[:] = 0
         self.averages.counters[kernels.STEPS] = 1

@@ -275,7 +275,7 @@ def test_the_margin_is_reached_unless_clipped(way: str) -> None:
 
 
 def test_a_table_that_grows_between_is_no_matter() -> None:
-    """The store is replaced while the online_decoder goes on."""
+    """The store is replaced while the online decoder continues."""
     moving, draw = Moving(1, "projective", "joint", "perceptron", 1.0), random.Random(4)
     for _ in range(20):
         place = draw.randrange(10)

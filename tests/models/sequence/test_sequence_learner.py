@@ -41,7 +41,7 @@ def test_learning_is_that_of_the_twin(order: int, options: dict[str, Any]) -> No
     assert learner.words(np.arange(len(examples))) == sum(len(example.sentence) for example in examples)
 
 
-def test_words_that_are_seen_once_are_hidden_in_every_other_pass() -> None:
+def test_words_seen_once_are_unknown_in_every_other_epoch() -> None:
     examples = [*random_tagged(3), Tagged(Sentence.of(["once", "a"]), Tags.of(["N", "V"]))]
     weights = []
     for most in (0, 1):
@@ -101,7 +101,7 @@ def test_every_option_changes_something() -> None:
     assert trained().predict_batch(examples) == trained().predict_batch(examples)
 
 
-def test_training_goes_on_and_words_get_new_tags() -> None:
+def test_words_get_new_tags_by_a_warm_start() -> None:
     tagger = trained(learner="perceptron")
     word = Sentence.of(["b"])
     assert {candidate.output.values[1] for candidate in tagger.k_best(word, 9)} == {"V", "D"}

@@ -202,7 +202,7 @@ def test_faults_are_said() -> None:
             list(trained().sentences(text))  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match=r"^expected at least 1 epoch, found 0$"):
         list(train_tokenizer(Tokenizer(), treebank(), epochs=0))
-    with pytest.raises(DataError, match=r"^expected at least one sentence to learn from, found none$"):
+    with pytest.raises(DataError, match=r"^expected at least one sentence to train on, found none$"):
         list(train_tokenizer(Tokenizer(), []))
 
 

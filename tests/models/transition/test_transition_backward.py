@@ -46,7 +46,7 @@ def treebank(*, stacked: bool) -> list[Example]:
 
 @cache
 def pair(*, beam: int = 3, stacked: bool = False) -> tuple[TransitionParser, TransitionParser, list[Example]]:
-    """A parser that learned forward, one that learned backward from mirror images, and what the first learned from."""
+    """A parser that learned forward, one that learned backward from mirror images, and the treebank of the first."""
     examples = treebank(stacked=stacked)
     parsers = []
     for backward in (False, True):

@@ -258,7 +258,7 @@ def test_the_margin_is_reached_unless_clipped() -> None:
             assert lead == pytest.approx(0.75, abs=1e-4) if clip >= 1 else lead < 0.75
 
 
-def test_a_whole_step_raises_the_lead_by_the_squared_length() -> None:
+def test_a_perceptron_update_raises_the_lead_by_the_squared_length() -> None:
     moving = Moving("perceptron")
     moving.all_rows()
     for place in range(12):
@@ -283,7 +283,7 @@ def test_an_output_does_not_move_towards_itself() -> None:
 
 
 def test_a_table_that_grows_between_is_no_matter() -> None:
-    """The store is replaced while the online_decoder goes on."""
+    """The store is replaced while the online decoder continues."""
     moving, draw = Moving("perceptron"), random.Random(4)
     for _ in range(20):
         place = draw.randrange(12)

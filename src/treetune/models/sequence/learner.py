@@ -101,7 +101,7 @@ class TaggerLearner(OnlineLearner[Tagger, Tags]):
         return {**settings, "l2": self.model.config.l2} if self.learner == CRF else settings
 
     def learn(self, order: NDArray[np.int64]) -> int:
-        """Learn from the sentences numbered `order`, one after the other; return how many led to an update."""
+        """Train on the sentences numbered `order`, one after the other; return how many led to an update."""
         self._passes += 1
         updated = start = 0
         while start < len(order):

@@ -69,7 +69,7 @@ def hash_word(lower: NDArray[np.uint32], first: int, last: int) -> int:
 
 
 class TokenizerLearner:
-    """Live weights of both decisions of a tokenizer, and the text they learn from."""
+    """Live weights of both decisions of a tokenizer, and the text they are trained on."""
 
     def __init__(
         self,

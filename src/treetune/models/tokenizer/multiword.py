@@ -32,7 +32,7 @@ class MultiwordTable:
 
     @classmethod
     def learn(cls, tokens: Iterable[tuple[str, Words]]) -> MultiwordTable:
-        """Learn from (form, words) of all tokens of a treebank."""
+        """Train on the (form, words) pairs of all tokens of a treebank."""
         seen: dict[str, Counter[Words]] = defaultdict(Counter)
         for form, words in tokens:
             lower = tuple(word.lower() for word in words)

@@ -103,7 +103,7 @@ class Tokenizer:
         return Block(text, tokens, is_last, marks, weights.multiword)
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return (configuration, arrays), from which `from_state` makes the same tokenizer."""
+        """Return (configuration, arrays): all that `from_state` needs."""
         assert self.weights is not None
         weights = self.weights
         parts = {"tokens": weights.tokens, "sentences": weights.sentences}
@@ -118,7 +118,7 @@ class Tokenizer:
 
     @classmethod
     def from_state(cls, config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Self:
-        """Make the tokenizer that gave this state."""
+        """Rebuild a tokenizer from its `state()`."""
         made = cls()
         made._use_templates(*(TemplateSet.from_state(config["templates"][name]) for name in ("tokens", "sentences")))
 

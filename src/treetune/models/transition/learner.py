@@ -46,7 +46,7 @@ class TransitionLearner(OnlineLearner[TransitionParser, Tree]):
     grammar: Grammar
 
     def _with_defaults(self, config: LearnerConfig) -> LearnerConfig:
-        # Greedy search learns from its own mistakes; large margins are for states of a beam, which can be compared.
+        # Greedy search is trained on its own mistakes; large margins are for states of a beam, which can be compared.
         update = config.update or (DYNAMIC if self.model.beam == 1 else MAX_VIOLATION)
         learner = config.learner or (PERCEPTRON if update == DYNAMIC else MIRA)
         return super()._with_defaults(replace(config, update=update, learner=learner))
