@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -38,3 +39,18 @@ def by_kind() -> dict[str, list[Example]]:
 def everything(by_kind: dict[str, list[Example]]) -> list[Example]:
     """The generated sentences of all kinds."""
     return [example for examples in by_kind.values() for example in examples]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests of a file on one worker, and all that compile the graph parsers' kernels on the same one.
+
+    Compiled kernels are cached on disk, but two workers that need the same kernel at once compile it twice.
+    """
+    for item in items:
+        path = item.nodeid.partition("::")[0]
+        uses_graphs = re.search(r"(?<![a-z])graph", item.nodeid) or path.endswith("test_experiments_trials.py")
+        item.add_marker(pytest.mark.xdist_group("graph" if uses_graphs else path))
+        # Training and online decoding with crossing arcs have kernels that nothing else needs.
+        if path.endswith(("test_graph_online_decoder.py", "test_graph_learner.py")) and "non-projective" in item.nodeid:
+            item.add_marker(pytest.mark.slow)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from numbers import Integral
 
 
 class TreetuneError(Exception):
@@ -65,3 +66,17 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> ConfigError:
     if near:
         message += f" (did you mean {near[0]!r}?)"
     return ConfigError(message)
+
+
+def check_minimum(name: str, value: object, minimum: int) -> None:
+    """Raise ConfigError unless a value is a whole number of at least `minimum`."""
+    if not isinstance(value, Integral):
+        raise ConfigError(f"{name} must be a whole number, found {value!r}")
+    if value < minimum:
+        raise ConfigError(f"{name} must be at least {minimum}, found {value}")
+
+
+def type_of(value: object) -> str:
+    """Return the type of a value with its article, for messages: ``a list``, ``an Example``, ``None``."""
+    name = type(value).__name__
+    return "None" if value is None else f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"

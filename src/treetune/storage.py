@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import treetune
 from treetune.corpus.files import STANDARD_STREAM, open_atomic
-from treetune.errors import ModelError
+from treetune.errors import ModelError, type_of
 from treetune.models.base import Storable
 from treetune.models.registry import MODELS, stored_class
 
@@ -72,6 +72,8 @@ def save(model: Storable, path: str | Path, info: dict[str, Any] | None = None) 
 
     The same model with the same `info` gives the same bytes. `info` is any dict that JSON can hold.
     """
+    if not hasattr(model, "is_trained"):
+        raise ModelError(f"expected a model to save, found {type_of(model)}; the model comes first: save(model, path)")
     if not model.is_trained:
         raise ModelError("expected a trained model to save, found one without weights; train it first")
     import numpy as np
@@ -165,7 +167,8 @@ def _open(path: str | Path) -> BinaryIO:
             raise ModelError(f"cannot read the model {path}: it is not a regular file")
         return Path(path).open("rb")
     except FileNotFoundError:
-        raise ModelError(f"cannot read the model {path}: there is no such file") from None
+        known = f"; models in the package: {', '.join(embedded_models())}" if str(path).isidentifier() else ""
+        raise ModelError(f"cannot read the model {path}: there is no such file{known}") from None
     except OSError as error:
         raise ModelError(f"cannot read the model {path}: {error.strerror or error}") from None
 

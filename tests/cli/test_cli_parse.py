@@ -250,7 +250,7 @@ def test_ctrl_c_says_what_was_written(
     assert (result.code, result.err) == (130, f"interrupted: {out} was not written\n")
     assert not out.exists()
     result = run("parse", model, source)
-    assert (result.code, result.err) == (130, "interrupted: 0 sentences were written before\n")
+    assert (result.code, result.err) == (130, "interrupted: nothing was written\n")
 
 
 def test_missing_files_and_folders(model: Path, source: Path, tmp_path: Path) -> None:

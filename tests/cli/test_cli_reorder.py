@@ -78,7 +78,7 @@ def test_rules_that_look_at_tags_need_them(tmp_path: Path, stub_model: StubParse
     assert (result.code, result.out) == (1, "")
     assert result.err == (
         "error: <stdin>: expected tags, which the rule set ja looks at (UPOS), found none; tag the sentences first; "
-        "0 sentences were written before\n"
+        "nothing was written\n"
     )
 
 

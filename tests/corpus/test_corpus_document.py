@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from pathlib import Path
@@ -180,6 +181,20 @@ def test_a_notebook_draws_the_trees() -> None:
     # Partial trees and trees of nothing are drawn as well.
     assert "<path" not in ParsedSentence(Sentence.of(["a"]), Tree.unknown(1))._repr_html_()
     assert Document([])._repr_html_() == ""
+
+
+def test_arcs_and_labels_of_a_drawn_tree_do_not_overlap() -> None:
+    tree = Tree.of([2, 0, 2, 5, 2, 2], ["nsubj", "root", "iobj", "det", "obj", "punct"])
+    drawn = ParsedSentence(Sentence.of(["I", "x", "y", "a", "b", "."]), tree)._repr_html_()
+    texts = {
+        str(text.text): (float(text.attrib["x"]), float(text.attrib["y"]))
+        for text in ElementTree.fromstring(drawn).iter("{http://www.w3.org/2000/svg}text")
+    }
+    arcs = [path for path in re.findall(r'd="M ([\d.]+) [\d.]+ L ([\d.]+) ', drawn) if path[0] == path[1]]
+    assert len({start for start, _ in arcs}) == len(arcs) == 5
+    # The label of the root stands above all others; neighbouring labels have room.
+    assert all(texts["root"][1] + 12 < texts[label][1] for label in tree.labels[1:] if label != "root")
+    assert texts["iobj"][0] - texts["nsubj"][0] > 35
 
 
 def test_scores_are_computed_once_and_only_on_demand() -> None:

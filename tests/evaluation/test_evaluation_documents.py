@@ -87,3 +87,23 @@ def test_messages_name_the_file(tmp_path: Path) -> None:
         DataError, match=r"gold\.conllu: expected at least one gold sentence to evaluate on, found none$"
     ):
         treetune.evaluate(gold_file, predicted_file)
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted", "message"),
+    [
+        (TREES, GOLD, "found a Tree; gold comes first: evaluate(gold, predicted)"),
+        (object(), TREES, "expected gold examples, parsed sentences or a Document, found an object"),
+        (GOLD, object(), "expected predicted trees, parsed sentences or a Document, found an object"),
+        (GOLD, [None], "expected predicted trees, parsed sentences or a Document, found None"),
+    ],
+)
+def test_swapped_and_foreign_arguments_are_named(gold: Any, predicted: Any, message: str) -> None:
+    with pytest.raises(DataError) as caught:
+        treetune.evaluate(gold, predicted)
+    assert str(caught.value).endswith(message)
+
+
+def test_scores_are_shown_in_one_line() -> None:
+    scores = treetune.evaluate(GOLD, TREES)
+    assert repr(scores) == f"<Scores: LAS 66.67, UAS 83.33, root 100.00 ({scores.signature('*')})>"

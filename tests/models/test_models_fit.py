@@ -17,6 +17,8 @@ from treetune.sample import generate
 
 TREEBANK = list(generate(30, seed=1))
 DEV = list(generate(10, seed=2))
+# For calls that a type checker would refuse.
+ANY: Any = treetune
 
 
 def same(one: Model[Any], other: Model[Any]) -> bool:
@@ -84,3 +86,41 @@ def test_the_pipeline_of_the_package_runs_without_training_code() -> None:
     assert modules_after("import treetune; list(treetune.load('en')('Dogs bark.'))") == []
     code = "import treetune.models.reranker, treetune.models.stacked, treetune.models.quantize"
     assert modules_after(code) == []
+
+
+@pytest.mark.parametrize(
+    ("attempt", "message"),
+    [
+        (lambda parser: parser.k_best(TREEBANK[0].sentence, 2.5), "k must be a whole number, found 2.5"),
+        (lambda parser: parser.predict(TREEBANK[0]), "expected a sentence, found an Example; give its .sentence"),
+        (
+            lambda parser: parser.predict_batch(TREEBANK[0].sentence),
+            "expected several sentences, found one; put it into a list",
+        ),
+        (
+            lambda parser: parser.fit([TREEBANK[0].sentence]),
+            "treebank: expected examples or (sentence, reference) pairs, found a Sentence",
+        ),
+        (
+            lambda parser: ANY.train(parser, TREEBANK, objectives=["root"]),
+            "expected an Objective, found a str; make one: Objective(data, loss)",
+        ),
+        (lambda parser: ANY.train(TREEBANK, parser), "expected a parser or a tagger to train, found a list"),
+        (
+            lambda parser: ANY.train(treetune.Pipeline(parser=parser), TREEBANK),
+            "expected a parser or a tagger to train, found a Pipeline; train its parser, .parser",
+        ),
+        (
+            lambda parser: ANY.save("en.treetune", parser),
+            "expected a model to save, found a str; the model comes first: save(model, path)",
+        ),
+        (
+            lambda parser: treetune.load("de"),
+            "cannot read the model de: there is no such file; models in the package: en",
+        ),
+    ],
+)
+def test_arguments_of_the_wrong_type_are_named(attempt: Any, message: str) -> None:
+    with pytest.raises(treetune.TreetuneError) as caught:
+        attempt(treetune.TransitionParser(beam=1).fit(TREEBANK[:5], epochs=1))
+    assert str(caught.value) == message

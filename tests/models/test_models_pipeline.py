@@ -329,7 +329,7 @@ def test_what_is_not_one_text_is_refused() -> None:
     wrong: list[tuple[Any, str]] = [
         (["I like cats", "Dogs bark"], "expected one text, found a list; parse several texts with nlp.pipe(texts)"),
         (iter(["a"]), "expected one text, found a list_iterator; parse several texts with nlp.pipe(texts)"),
-        (3, "expected one text, found a int"),
+        (3, "expected one text, found an int"),
         (b"Dogs bark.", "expected text, found bytes; decode them first, as by .decode('utf-8')"),
     ]
     for value, message in wrong:
@@ -339,6 +339,9 @@ def test_what_is_not_one_text_is_refused() -> None:
             assert str(caught.value) == message
     with pytest.raises(DataError, match=r"^expected several texts, found one; parse one text with nlp\(text\)$"):
         list(nlp.pipe("Dogs bark."))
+    pairs: Any = ["Dogs bark."]
+    with pytest.raises(DataError, match=r"^as_tuples: expected \(text, context\) pairs, found a str$"):
+        list(nlp.pipe(pairs, as_tuples=True))
     with pytest.raises(ConfigError, match=r"^batch_size must be at least 1, found 0$"):
         list(nlp.pipe(["a"], batch_size=0))
     with pytest.raises(ModelError, match=r"^this model has no parser, and no use for constraints; load a pipeline"):

@@ -87,5 +87,5 @@ class Writing:
 
     def _how_far(self) -> str:
         if self.output == STANDARD_STREAM:
-            return f"{self.sentences:,} sentences were written before"
+            return f"{self.sentences:,} sentences were written before" if self.sentences else "nothing was written"
         return f"{self.output} was not written"

@@ -13,6 +13,8 @@ FONT, SIZE, LABEL_SIZE = "Helvetica, Arial, 'Noto Sans', sans-serif", 20, 12
 GAP, MARGIN = 18, 24
 LEVEL = 26
 """Height of an arc for each level below it."""
+START, START_GAP, START_WIDTH = 7.0, 4.0, 14.0
+"""Where the arcs of a head start: the first so far from its middle, the next so far apart, all within so much."""
 INK, ARC = "#1b1f24", "#57606a"
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -22,8 +24,8 @@ def tree_svg(sentence: Sentence, tree: Tree) -> str:
     size = len(sentence)
     tags = ["" if tag == ABSENT else tag for tag in sentence.upos]
     widths = [
-        max(text_width(sentence.forms[word], SIZE), *(text_width(row[word], LABEL_SIZE) for row in (tree.labels, tags)))
-        for word in range(1, size + 1)
+        max(text_width(form, SIZE), text_width(tag, LABEL_SIZE), text_width(label, LABEL_SIZE) + GAP)
+        for form, tag, label in zip(sentence.forms[1:], tags[1:], tree.labels[1:], strict=True)
     ]
     positions, width = word_positions(widths, range(1, size + 1))
     heights = arc_heights(tree)
@@ -87,15 +89,15 @@ def arc_heights(tree: Tree) -> dict[int, int]:
 
 def draw_arcs(tree: Tree, positions: dict[int, float], heights: dict[int, int], base: float) -> Iterator[str]:
     """Yield the arcs of a tree with arrowheads and labels, and the label of the root; words begin below `base`."""
+    offsets = _start_offsets(tree)
     for head, word, label in tree.arcs():
         if head == 0:
             yield (
-                f'<text x="{positions[word]:.1f}" y="{base - 2 - LEVEL * _above(tree, word, heights):.1f}" '
+                f'<text x="{positions[word]:.1f}" y="{base - 12 - LEVEL * _above(tree, word, heights):.1f}" '
                 f'font-size="{LABEL_SIZE}" font-weight="bold" fill="{INK}">{xml_text(label)}</text>'
             )
             continue
-        # Arcs of one head leave it side by side.
-        start, end = positions[head] + (5 if word > head else -5), positions[word]
+        start, end = positions[head] + offsets[word], positions[word]
         top = base - LEVEL * heights[word]
         bend = min(14.0, abs(end - start) / 2) * (1 if end > start else -1)
         yield (
@@ -109,6 +111,19 @@ def draw_arcs(tree: Tree, positions: dict[int, float], heights: dict[int, int], 
         middle, half = (start + end) / 2, text_width(label, LABEL_SIZE) / 2 + 3
         yield f'<rect x="{middle - half:.1f}" y="{top - 8:.1f}" width="{2 * half:.1f}" height="16" fill="white"/>'
         yield svg_text(label, middle, round(top + 4, 1), LABEL_SIZE, ARC)
+
+
+def _start_offsets(tree: Tree) -> dict[int, float]:
+    """Return for each word how far from the middle of its head the arc starts: side by side, the longest innermost."""
+    sides: dict[tuple[int, bool], list[int]] = {}
+    for head, word, _ in tree.arcs():
+        sides.setdefault((head, word > head), []).append(word)
+    offsets = {}
+    for (head, is_right), words in sides.items():
+        spread = min(START_GAP, START_WIDTH / len(words))
+        for rank, word in enumerate(sorted(words, key=lambda word: -abs(word - head))):
+            offsets[word] = (START + spread * rank) * (1 if is_right else -1)
+    return offsets
 
 
 def _above(tree: Tree, root: int, heights: dict[int, int]) -> int:

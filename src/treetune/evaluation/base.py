@@ -94,6 +94,11 @@ class ComparableScores(ABC):
         """Return one score, a fraction in [0, 1] or NaN if there was nothing to count."""
         return self.metric(metric).score(self.per_sentence)
 
+    def __repr__(self) -> str:
+        """Return the scores that progress reports show, and how they were counted."""
+        shown = ", ".join(f"{name} {percent(self[name])}" for name in self.shown)
+        return f"<{type(self).__name__}: {shown} ({self.signature('*')})>"
+
     def signature(self, metric: str | None = None) -> str:
         """Return the name of a score with all that must agree before two such numbers may be compared.
 

@@ -10,7 +10,7 @@ from treetune.corpus.document import ParsedSentence
 from treetune.corpus.files import StrPath, display_name
 from treetune.corpus.sentence import Example, Tree, tree_of
 from treetune.corpus.treebank import read_trees
-from treetune.errors import DataError
+from treetune.errors import DataError, type_of
 from treetune.evaluation.alignment import TextScores, evaluate_text
 from treetune.evaluation.scores import Scores, evaluate_trees
 
@@ -40,8 +40,7 @@ def evaluate(
     Raises:
         DataError: the two are not analyses of the same text; the message says where they differ.
     """
-    examples = read_trees(gold, partial=True) if isinstance(gold, str | os.PathLike) else gold
-    reference = [Example(item.sentence, tree_of(item)) for item in examples]
+    reference = _references(read_trees(gold, partial=True) if isinstance(gold, str | os.PathLike) else gold)
     if not reference:
         raise DataError("expected at least one gold sentence to evaluate on, found none", path=_path(gold))
     answers = _answers(read_trees(predicted) if isinstance(predicted, str | os.PathLike) else predicted)
@@ -58,13 +57,22 @@ def evaluate(
         raise DataError(error.problem, path=_path(predicted)) from None
 
 
-def _answers(predicted: Iterable[Tree | ParsedSentence | Example]) -> list[Tree | ParsedSentence | Example]:
-    found = list(predicted)
-    for answer in found:
+def _answers(predicted: object) -> list[Tree | ParsedSentence | Example]:
+    found: list[Tree | ParsedSentence | Example] = []
+    for answer in predicted if isinstance(predicted, Iterable) else [predicted]:
         if not isinstance(answer, Tree | ParsedSentence | Example):
-            raise DataError(
-                f"expected predicted trees, parsed sentences or a Document, found a {type(answer).__name__}"
-            )
+            raise DataError(f"expected predicted trees, parsed sentences or a Document, found {type_of(answer)}")
+        found.append(answer)
+    return found
+
+
+def _references(gold: object) -> list[Example]:
+    found = []
+    for item in gold if isinstance(gold, Iterable) else [gold]:
+        if not isinstance(item, ParsedSentence | Example):
+            hint = "; gold comes first: evaluate(gold, predicted)" if isinstance(item, Tree) else ""
+            raise DataError(f"expected gold examples, parsed sentences or a Document, found {type_of(item)}{hint}")
+        found.append(Example(item.sentence, tree_of(item)))
     return found
 
 

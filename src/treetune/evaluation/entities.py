@@ -72,7 +72,7 @@ _TABLE = (
 ENTITY_METRICS: dict[str, Metric] = {metric.name: metric for metric in _TABLE}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class EntityScores(ComparableScores):
     """The entity scores of one system on one corpus; `scores["F1"]` is a fraction in [0, 1].
 

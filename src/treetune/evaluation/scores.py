@@ -30,7 +30,7 @@ SHOWN = ("LAS", "UAS", "root")
 COMPARED = ("UAS", "LAS", "CLAS", "root", "LCM", "UALS", "LALS")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Scores(ComparableScores):
     """The scores of one system on one corpus; `scores["LAS"]` is a fraction in [0, 1].
 

@@ -63,7 +63,7 @@ def _column_metric(number: int, column: str) -> Metric:
     return Metric(name, f"right {name}", lambda c: c.columns[number], lambda c: c.column_words[number])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TagScores(ComparableScores):
     """The scores of one tagger on one corpus; `scores["UPOS"]` is a fraction in [0, 1], NaN with nothing to count.
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treetune.corpus.sentence import ABSENT, ROOT, Sentence, Tree
-from treetune.errors import DataError, ModelError, unknown_name
+from treetune.errors import DataError, ModelError, type_of, unknown_name
 from treetune.features.clusters import CLUSTER_COLUMNS, PREFIXES, Clusters
 
 NOTHING, ROOT_ID, UNSEEN = 0, 1, 2
@@ -178,7 +178,7 @@ class Encoder:
         """
         try:
             lengths = np.fromiter((len(sentence.forms) for sentence in sentences), np.int64, len(sentences))
-        except AttributeError:
+        except (AttributeError, TypeError):
             raise _no_sentence(sentences) from None
         offsets = np.zeros(len(sentences) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
@@ -273,11 +273,13 @@ def _of_form(form: str, column: str, clusters: Clusters | None) -> str:
 
 
 def _no_sentence(sentences: Sequence[object]) -> DataError:
+    if isinstance(sentences, Sentence):
+        return DataError("expected several sentences, found one; put it into a list")
     found = next(sentence for sentence in sentences if not isinstance(sentence, Sentence))
-    return DataError(
-        f"expected a sentence, found a {type(found).__name__}; make one of tokens by treetune.Sentence.of, "
-        "or give text to a pipeline, as treetune.load('en')"
-    )
+    hint = "make one of tokens by treetune.Sentence.of, or give text to a pipeline, as treetune.load('en')"
+    if hasattr(found, "sentence"):
+        hint = "give its .sentence"
+    return DataError(f"expected a sentence, found {type_of(found)}; {hint}")
 
 
 def _joint_tags(sentence: Sentence, inputs: Sequence[str]) -> Sequence[str]:

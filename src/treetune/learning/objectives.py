@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from treetune.corpus.sentence import Example, Sentence, name_sentence
 from treetune.corpus.tags import Tagged
-from treetune.errors import ConfigError, DataError, unknown_name
+from treetune.errors import ConfigError, DataError, type_of, unknown_name
 from treetune.losses import Loss, as_loss
 
 Cost: TypeAlias = Callable[[Sentence, Any, Any], float]
@@ -135,6 +135,11 @@ class Objective:
 
     def _check_references(self) -> None:
         for where, items in (("", self.data), (" of its dev data", self.dev)):
+            for item in items:
+                if not isinstance(item, (*GOLD, tuple)):
+                    raise DataError(
+                        f"{self.name}: expected examples or (sentence, reference) pairs{where}, found {type_of(item)}"
+                    )
             for number, (sentence, reference) in enumerate(map(sentence_and_reference, items), start=1):
                 try:
                     if self.cost is not None:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
-from treetune.errors import ConfigError
+from treetune.errors import ConfigError, check_minimum, type_of
 from treetune.evaluation.scorers import Scorer
 from treetune.learning.checkpoints import Checkpoint, fingerprint
 from treetune.learning.model_selection import ModelSelection, check_choice
@@ -72,10 +72,12 @@ def train(
         learning: The update: `learner`, `k`, `clip`, `update`, `cost_augmented`; see `LearningOptions`.
     """
     for name, value, least in (("epochs", epochs, 1), ("seed", seed, 0), ("threads", threads, 1)):
-        if value < least:
-            raise ConfigError(f"{name} must be at least {least}, found {value}")
+        check_minimum(name, value, least)
     if resume and checkpoint is None:
         raise ConfigError("expected a checkpoint to resume from, found none")
+    if not hasattr(model, "learner"):
+        hint = "; train its parser, .parser" if hasattr(model, "parser") else ""
+        raise ConfigError(f"expected a parser or a tagger to train, found {type_of(model)}{hint}")
     for name, examples in (("treebank", treebank), ("dev", dev)):
         if isinstance(examples, str | Path):
             raise ConfigError(
@@ -108,6 +110,9 @@ def _examples(objective: Objective) -> Sequence[Any]:
 
 
 def _check_names(objectives: Sequence[Objective], scorer: Scorer) -> None:
+    for objective in objectives:
+        if not isinstance(objective, Objective):
+            raise ConfigError(f"expected an Objective, found {type_of(objective)}; make one: Objective(data, loss)")
     names = [objective.name for objective in objectives]
     for objective in objectives:
         if names.count(objective.name) > 1:

@@ -12,7 +12,7 @@ from treetune.corpus.constraints import Constraints, partial_trees
 from treetune.corpus.document import Document, ParsedSentence
 from treetune.corpus.sentence import ABSENT, Sentence, Tree
 from treetune.corpus.tags import TAG_COLUMNS, UNKNOWN_TAG, Tags, join_parts, read_column, with_tags
-from treetune.errors import ConfigError, DataError, ModelError
+from treetune.errors import ConfigError, DataError, ModelError, check_minimum, type_of
 from treetune.models.base import Parser, Storable
 from treetune.models.registry import MODELS, stored_class
 
@@ -100,6 +100,10 @@ class Pipeline:
         named[_PARSER] = self.parser
         return {name: part for name, part in named.items() if part is not None}
 
+    def __repr__(self) -> str:
+        """Return the names of its parts."""
+        return f"<Pipeline of {', '.join(self.parts)}>"
+
     @property
     def simplest(self) -> Storable:
         """The pipeline, or its part if there is only one, as model files hold it."""
@@ -162,11 +166,10 @@ class Pipeline:
         """
         if isinstance(texts, str):
             raise DataError("expected several texts, found one; parse one text with nlp(text)")
-        if batch_size < 1:
-            raise ConfigError(f"batch_size must be at least 1, found {batch_size}")
+        check_minimum("batch_size", batch_size, 1)
         left = iter(texts)
         while batch := list(islice(left, batch_size)):
-            pairs = batch if as_tuples else [(text, None) for text in batch]
+            pairs = [_pair(item) for item in batch] if as_tuples else [(text, None) for text in batch]
             split = [list(self.split(_one_text(text))) for text, _ in pairs]
             parsed = self.parse((sentence for sentences in split for sentence in sentences), threads=threads)
             for (text, context), sentences in zip(pairs, split, strict=True):
@@ -325,7 +328,14 @@ def _one_text(text: object) -> str:
     if isinstance(text, bytes):
         raise DataError("expected text, found bytes; decode them first, as by .decode('utf-8')")
     hint = "; parse several texts with nlp.pipe(texts)" if isinstance(text, Iterable) else ""
-    raise DataError(f"expected one text, found {'None' if text is None else f'a {type(text).__name__}'}{hint}")
+    raise DataError(f"expected one text, found {type_of(text)}{hint}")
+
+
+def _pair(item: object) -> tuple[Any, Any]:
+    """Return a (text, context) pair; what is none is a DataError."""
+    if isinstance(item, tuple | list) and len(item) == 2:
+        return item[0], item[1]
+    raise DataError(f"as_tuples: expected (text, context) pairs, found {type_of(item)}")
 
 
 def _best_score(parser: Parser, sentence: Sentence, constraint: Tree | None) -> float:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, Unpack
 
 from treetune.corpus.projectivity import plain_label
 from treetune.corpus.sentence import Example, Sentence, Tree
-from treetune.errors import ConfigError, ModelError
+from treetune.errors import ConfigError, ModelError, check_minimum
 from treetune.evaluation.scorers import Scorer
 from treetune.models.base import Candidate, Learner, Parser
 from treetune.models.feature_model import TreeParser
@@ -94,8 +94,7 @@ class Reranker:
 
         Only trees of the base parser's list are reranked, so a longer list may have a better first tree.
         """
-        if k < 1:
-            raise ConfigError(f"k must be at least 1, found {k}")
+        check_minimum("k", k, 1)
         lists = self.base.k_best_batch(sentences, max(k, self.k), threads=threads, constraints=constraints)
         second_scores = rerank_scores(self.second, sentences, lists, threads=threads)
         return [self._reranked(*both)[:k] for both in zip(lists, second_scores, strict=True)]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.corpus.wellformed import is_tree
-from treetune.errors import ConfigError, DataError, ModelError
+from treetune.errors import DataError, ModelError, check_minimum
 from treetune.features.encoding import COLUMNS, Encoder
 from treetune.features.templates import TemplateSet, check_clusters
 from treetune.models.base import Candidate
@@ -92,8 +92,7 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
         trees differ in heads, and their scores are those of the arcs. Of second order with crossing arcs, the list
         is that of the k best projective trees, each improved, so that a longer one may begin with a better tree.
         """
-        if k < 1:
-            raise ConfigError(f"k must be at least 1, found {k}")
+        check_minimum("k", k, 1)
         lists: list[list[Candidate[Tree]]] = [[] for _ in sentences]
         left, asked, setup = list(range(len(sentences))), k, self._setup()
         while left:

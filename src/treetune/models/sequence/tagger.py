@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from treetune.corpus.sentence import ROOT, Example, Sentence
 from treetune.corpus.tags import TAG_COLUMNS, Tagged, Tags, part_of, tagged, write_column
-from treetune.errors import ConfigError, DataError, ModelError
+from treetune.errors import ConfigError, DataError, ModelError, check_minimum
 from treetune.evaluation.entities import ENTITIES
 from treetune.evaluation.scorers import Scorer
 from treetune.evaluation.tagging import tag_scorer
@@ -114,8 +114,7 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
         constraints: Sequence[Tags] | None = None,
     ) -> list[list[Candidate[Tags]]]:
         """Return the k-best list of each sentence, exact and distinct; the same for any number of threads."""
-        if k < 1:
-            raise ConfigError(f"k must be at least 1, found {k}")
+        check_minimum("k", k, 1)
         result, offsets = self._search(sentences, constraints, k=k, exact=True, threads=threads)
         return [
             candidates(result, index, int(offsets[index]), int(offsets[index + 1]), self._names, self.weights.scale)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.corpus.wellformed import is_tree
-from treetune.errors import ConfigError, ModelError
+from treetune.errors import ModelError, check_minimum
 from treetune.features.encoding import COLUMNS, Encoder
 from treetune.features.templates import TemplateSet, check_clusters, load_templates
 from treetune.models.base import Candidate
@@ -83,8 +83,7 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
         constraints: Sequence[Tree] | None = None,
     ) -> list[list[Candidate[Tree]]]:
         """Return the k-best list of each sentence; the same for any number of threads."""
-        if k < 1:
-            raise ConfigError(f"k must be at least 1, found {k}")
+        check_minimum("k", k, 1)
         beam = first_beam(self.beam, k)
         lists: list[list[Candidate[Tree]]] = [[] for _ in sentences]
         left = list(range(len(sentences)))
