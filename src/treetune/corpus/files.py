@@ -54,14 +54,20 @@ def read_chunks(path: StrPath) -> Iterator[bytes]:
 
 def read_lines(path: StrPath) -> Iterator[str]:
     """Yield the lines of a UTF-8 file without their ends (LF or CRLF), without a byte order mark."""
-    rest, number = b"", 1
+    held: list[bytes] = []
+    number = 1
     for chunk in read_chunks(path):
-        *lines, rest = (rest + chunk).split(b"\n")
+        first, *lines = chunk.split(b"\n")
+        # Joined at its end: a line may be as long as a file.
+        held.append(first)
+        if lines:
+            *lines, rest = (b"".join(held), *lines)
+            held = [rest]
         for line in lines:
             yield _decoded(line, display_name(path), number)
             number += 1
-    if rest:
-        yield _decoded(rest, display_name(path), number)
+    if last := b"".join(held):
+        yield _decoded(last, display_name(path), number)
 
 
 def check_kept(output: StrPath, inputs: Iterable[StrPath | None], *, flag: str = "--output") -> None:
