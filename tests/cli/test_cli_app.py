@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -233,3 +235,60 @@ def test_ctrl_c_while_waiting_for_input(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate()
     assert (process.returncode, errors) == (130, "interrupted\n")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no signals and no named pipes")
+@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_while_waiting_for_input(sign: signal.Signals, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    process = subprocess.Popen([*PYTHON, "evaluate", str(pipe), "none"], stderr=subprocess.PIPE, text=True)
+    with process, pipe.open("wb"):
+        process.send_signal(sign)
+        _, errors = process.communicate()
+    assert (process.returncode, errors) == (128 + sign, f"ended by {sign.name}\n")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no signals")
+@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_no_half_written_file(sign: signal.Signals, tmp_path: Path) -> None:
+    out = tmp_path / "out.conllu"
+    command = [*PYTHON, "parse", "-", "-o", str(out)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        process.stdin.write(b"Time flies.")
+        process.stdin.flush()
+        while not list(tmp_path.glob(".*.part")):
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(sign)
+        # Those after the first must not interrupt the cleaning up.
+        process.send_signal(signal.SIGTERM)
+        process.wait()
+        assert process.stderr is not None
+        errors = process.stderr.read().decode()
+    assert process.returncode in (128 + sign, 128 + signal.SIGTERM)
+    assert re.fullmatch(rf"ended by SIG(TERM|HUP): {out} was not written\n", errors)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no signals and no named pipes")
+def test_a_signal_that_is_ignored_stays_ignored(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    command = ["nohup", *PYTHON, "evaluate", str(pipe), "none"]
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    with process, pipe.open("wb"):
+        process.send_signal(signal.SIGHUP)
+        time.sleep(0.2)
+        assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate()
+    assert process.returncode == 143
+    assert errors.endswith(b"ended by SIGTERM\n")
+
+
+def test_signals_are_as_before_when_a_command_has_ended() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    assert run("--version").code == 0
+    assert signal.getsignal(signal.SIGTERM) is before

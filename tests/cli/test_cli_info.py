@@ -11,6 +11,7 @@ from commandline import run
 import treetune
 from stub_parser import trained
 from treetune import storage
+from treetune.config import Config
 
 
 @pytest.fixture
@@ -78,3 +79,11 @@ def test_a_damaged_file_is_one_line(model: Path) -> None:
     assert (result.code, result.out) == (1, "")
     assert result.err.startswith(f"error: {model} is truncated: ")
     assert result.err.count("\n") == 1
+
+
+def test_the_model_of_the_package_gives_its_configuration(tmp_path: Path) -> None:
+    result = run("info", "en", "--config")
+    assert (result.code, result.err) == (0, "")
+    (tmp_path / "again.toml").write_text(result.out)
+    config = Config.read(tmp_path / "again.toml")
+    assert (config.model.task, config.train.treebank) == ("pipeline", "en_ewt-train.conllu")

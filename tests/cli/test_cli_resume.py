@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -93,7 +94,7 @@ def test_ctrl_c_and_resume(folder: Path, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no signals")
-@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_process_that_is_killed(folder: Path, tmp_path: Path, sign: signal.Signals) -> None:
     model = tmp_path / "m"
     command = [*PYTHON, "train", *map(str, arguments(folder, model))]
@@ -106,12 +107,50 @@ def test_a_process_that_is_killed(folder: Path, tmp_path: Path, sign: signal.Sig
     if sign == signal.SIGKILL:
         assert process.returncode == -signal.SIGKILL
     else:
-        assert process.returncode == 130
+        assert process.returncode == 128 + sign
+        title = "interrupted" if sign == signal.SIGINT else f"ended by {sign.name}"
+        assert errors.splitlines()[-1].startswith(f"{title}: {model} was not written; ")
         assert errors.endswith("the same command with --resume continues from there\n")
+        assert [name for name in names(tmp_path) if name.startswith(".")] == []
     assert not model.exists()
     assert run("train", *arguments(folder, model, "--resume", "-q")) == Result(0, "", "")
     assert model.read_bytes() == (folder / "perceptron").read_bytes()
-    assert "m.checkpoint" not in names(tmp_path)
+    # Nor what the killed process had no time to remove.
+    assert names(tmp_path) == ["m"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no signals and no locks")
+def test_a_second_training_to_one_model_or_checkpoint_is_refused(folder: Path, tmp_path: Path) -> None:
+    model, checkpoint = tmp_path / "m", tmp_path / "m.checkpoint"
+    command = [*PYTHON, "train", *map(str, arguments(folder, model)), "-q"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        while not checkpoint.exists():
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(signal.SIGSTOP)
+        try:
+            before = names(tmp_path)
+            owner = rf"\(process {process.pid} on [-.\w]+\)"
+            advice = "wait until it has ended, or give another --model"
+            for target, options in [
+                (model, ()),
+                (model, ("--resume",)),
+                (model, ("--set", "run.checkpoint=false")),
+                (tmp_path / "other", ("--resume", "--set", f"run.checkpoint={checkpoint}")),
+            ]:
+                result = run("train", *arguments(folder, target, *options))
+                held = model if target == model else checkpoint
+                assert result.code == 2
+                assert re.fullmatch(
+                    rf"error: {held} is being written by another training {owner}; {advice}\n", result.err
+                )
+                assert names(tmp_path) == before
+        finally:
+            process.send_signal(signal.SIGCONT)
+        _, errors = process.communicate()
+    assert (process.returncode, errors) == (0, "")
+    assert model.read_bytes() == (folder / "perceptron").read_bytes()
+    assert names(tmp_path) == ["m"]
 
 
 def test_killed_when_all_was_done_but_the_model(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

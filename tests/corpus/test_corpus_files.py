@@ -9,6 +9,7 @@ import os
 import stat
 import sys
 from pathlib import Path
+from time import process_time
 
 import pytest
 import zstandard
@@ -280,6 +281,26 @@ def test_lines_of_a_file(tmp_path: Path) -> None:
         str(caught.value)
         == f"{path}:2: expected UTF-8 text, found the byte 0xe4 as byte 2 of the line; convert it to UTF-8"
     )
+
+
+def test_a_long_line_takes_linear_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"a" * 20_000_000 + b"\nb")
+    monkeypatch.setattr("treetune.corpus.files.CHUNK", 1 << 11)
+    started = process_time()
+    assert [len(line) for line in read_lines(path)] == [20_000_000, 1]
+    # Copied with every piece that is added to it, the line would take half a minute.
+    assert process_time() - started < 3
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 3, 100])
+@pytest.mark.parametrize("data", [b"", b"\n", b"ab\n\ncd", b"ab\r\ncd\n", b"\n\na"])
+def test_lines_are_the_same_for_any_pieces(
+    data: bytes, chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("treetune.corpus.files.CHUNK", chunk)
+    (tmp_path / "a").write_bytes(data)
+    assert list(read_lines(tmp_path / "a")) == data.decode().splitlines()
 
 
 def test_standard_output_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:

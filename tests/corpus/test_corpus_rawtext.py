@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import itertools
+import re
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import strategies  # noqa: F401 - tests are not timed
+from treetune.corpus import textfiles
 from treetune.corpus.conllu import read_conllu
 from treetune.corpus.rawtext import escape_spaces, paragraphs, raw_text, sentence_text, surface_tokens, unescape_spaces
 from treetune.corpus.sentence import Sentence
@@ -78,20 +82,87 @@ def test_blocks_are_the_text(text: str, lines: bool) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("treetune.corpus.textfiles.BLOCK", 16)
         patch.setattr("treetune.corpus.textfiles.LARGEST_BLOCK", 64)
-        blocks = text_blocks([text], lines=lines)
-        found = []
-        block = next(blocks, None)
-        while block is not None:
-            found.append(block)
-            try:
-                block = blocks.send(len(block[0]))
-            except StopIteration:
-                block = None
+        found = blocks_of([text], lines=lines)
     assert "".join(piece for piece, _ in found) == text
     for (piece, is_whole), (following, _) in itertools.pairwise(found):
         assert piece.strip() or not text.strip()
         assert not following[0].isspace()
         assert not is_whole or piece[len(piece.rstrip()) :].count("\n") >= (1 if lines else 2)
+
+
+def blocks_of(pieces: list[str], *, lines: bool = False) -> list[tuple[str, bool]]:
+    blocks = text_blocks(pieces, lines=lines)
+    found = list(itertools.islice(blocks, 1))
+    with contextlib.suppress(StopIteration):
+        while found:
+            found.append(blocks.send(len(found[-1][0])))
+    return found
+
+
+LINE_END = r"(?:\r\n|\r(?!\n)|[\n\x0c\u2028\u2029])"
+
+
+@given(st.text("a \n\r\x0c\u2028", max_size=80), st.integers(1, 40), st.booleans())
+def test_blocks_end_where_the_last_paragraph_or_line_begins(text: str, size: int, lines: bool) -> None:
+    break_ = LINE_END if lines else rf"(?:{LINE_END}[^\S\n\r]*{LINE_END}|[\x0c\u2029])"
+    ends = [match.end() for match in re.finditer(rf"{break_}\s*(?=\S)", text[:size])]
+    expected = [end for end in ends if text[:end].strip()]
+    pattern = textfiles._AFTER_LINE if lines else textfiles._AFTER_PARAGRAPH
+    first = len(text) - len(text.lstrip())
+    assert textfiles._last_end(pattern, text, first, size) == (expected[-1] if expected else 0)
+
+
+@given(st.text("ab \n\r", max_size=200), st.integers(1, 50), st.booleans())
+def test_blocks_are_the_same_for_any_pieces(text: str, size: int, lines: bool) -> None:
+    pieces = [text[start : start + size] for start in range(0, len(text), size)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("treetune.corpus.textfiles.BLOCK", 8)
+        patch.setattr("treetune.corpus.textfiles.LARGEST_BLOCK", 32)
+        assert blocks_of(pieces, lines=lines) == blocks_of([text], lines=lines)
+
+
+@pytest.mark.parametrize("lines", [False, True])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n" * 1_000_000,
+        "a" + "\n" * 1_000_000 + "b",
+        "\n" * 1_000_000 + "b c",
+        " " * 1_000_000 + "b",
+        "a" + " " * 1_000_000 + "b",
+        "a" + "\n " * 500_000 + "b",
+        "a" + "\r\x0b" * 500_000 + "b",
+        "ab " * 40_000 + "\n" * 20_000 + "ab " * 60_000,
+        "x" * 10_000_000,
+    ],
+    ids=["newlines", "a-newlines-b", "newlines-b", "spaces-b", "a-spaces-b", "mixed", "returns", "border", "no-space"],
+)
+def test_runs_of_white_space_take_linear_time(text: str, lines: bool) -> None:
+    started = time.process_time()
+    found = blocks_of([text], lines=lines)
+    # A hundredth of a second or so; with time quadratic in the text it would be minutes.
+    assert time.process_time() - started < 3
+    assert "".join(block for block, _ in found) == text
+    assert all(block.strip() for block, _ in found) or len(found) == 1
+
+
+def test_a_paragraph_ends_with_any_number_of_blank_lines() -> None:
+    blank = "\n" * (textfiles.LARGEST_BLOCK + 5)
+    assert blocks_of([f"a{blank}b"]) == [(f"a{blank}", True), ("b", True)]
+    assert blocks_of([f"a{' ' * len(blank)}b"]) == [(f"a{' ' * len(blank)}", False), ("b", True)]
+
+
+def test_white_space_before_a_text_does_not_cut_its_first_word() -> None:
+    text = " " * (textfiles.LARGEST_BLOCK + 5) + "word"
+    assert blocks_of([text]) == [(text, True)]
+
+
+def test_a_large_text_is_taken_apart_once() -> None:
+    # The rest of the text is not copied for every block.
+    text = "some words\n\n" * 4_000_000
+    started = time.process_time()
+    assert sum(len(block) for block, _ in blocks_of([text])) == len(text)
+    assert time.process_time() - started < 3
 
 
 def test_a_line_end_of_two_characters_is_one() -> None:

@@ -310,3 +310,12 @@ def test_shapes(form: str, shape: str) -> None:
 
 def test_digits_look_alike() -> None:
     assert normalise("A1-23") == "A0-00"
+
+
+def test_long_forms_are_not_kept() -> None:
+    sentences = [Sentence.of(["a", "x" * encoding.LONGEST_CACHED, "x" * (encoding.LONGEST_CACHED + 1)])]
+    encoder = Encoder.learn(sentences, min_count=1)
+    columns, _ = encoder.encode(sentences)
+    assert [len(form) for form in encoder._forms] == [len("<root>"), 1, encoding.LONGEST_CACHED]
+    assert (encoder.encode(sentences)[0] == columns).all()
+    assert len(set(columns[0].tolist())) == 4

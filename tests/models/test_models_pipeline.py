@@ -24,7 +24,6 @@ from treetune.corpus.wellformed import is_tree
 from treetune.errors import ConfigError, DataError, ModelError
 from treetune.evaluation.alignment import evaluate_text
 from treetune.learning.pipeline_training import PipelineProgress, tag_columns, train_pipeline
-from treetune.models import pipeline as pipeline_module
 from treetune.models.pipeline import Pipeline
 from treetune.models.sequence.tagger import Tagger
 from treetune.models.tokenizer.tokenizer import Tokenizer
@@ -63,7 +62,7 @@ def test_threads_batches_and_pieces_make_no_difference(threads: int, monkeypatch
     text = raw_text(example.sentence for example in generate(60, seed=9))
     whole = small_pipeline()(text)
     assert small_pipeline()(text, threads=threads) == whole
-    monkeypatch.setattr(pipeline_module, "BATCH", 7)
+    monkeypatch.setattr("treetune.corpus.batches.BATCH", 7)
     pieces = [text[start : start + 11] for start in range(0, len(text), 11)]
     assert list(small_pipeline().parse_text(pieces, threads=threads)) == list(whole)
 

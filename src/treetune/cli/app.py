@@ -6,6 +6,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ from typer.core import TyperGroup
 
 import treetune
 from treetune.cli.console import EXIT_CODES, INTERRUPTED, OK, PROBLEM, WRONG_USAGE, Interrupted, note
+from treetune.cli.signals import orderly_ending
 from treetune.corpus.files import STDOUT, full_disk_said
 from treetune.errors import ConfigError, TreetuneError
 
@@ -83,6 +85,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A terminal that cannot show a letter gets its number, not a traceback.
         sys.stdout.reconfigure(errors="backslashreplace")
+    with orderly_ending() as ending:
+        try:
+            return _run(arguments)
+        except (Interrupted, typer.Abort, KeyboardInterrupt) as error:
+            # A terminal that was closed cannot be written to.
+            with suppress(OSError):
+                _fail(str(error), ending.code, title=ending.title)
+            return ending.code
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     try:
         code = app(args=arguments, prog_name="treetune", standalone_mode=False)
         with full_disk_said(STDOUT):
@@ -92,8 +105,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (BrokenPipeError, SystemExit):
         # Typer exits by itself for one reason only when it does not stand alone: a broken pipe.
         return _leave_pipe()
-    except (Interrupted, typer.Abort) as error:
-        return _interrupted(str(error))
     except MemoryError as error:
         why = f" ({error})" if str(error) else ""
         return _fail(f"out of memory{why}; try a smaller beam, shorter k-best lists or fewer threads", PROBLEM)
@@ -110,7 +121,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         more = f"{_found(error)}{setting_hint(error)}"
         return _fail(f"{error.format_message()}{more} (see '{command} --help')", WRONG_USAGE)
     if code == INTERRUPTED:
-        return _interrupted("")
+        # What typer makes of a KeyboardInterrupt.
+        raise KeyboardInterrupt
     return code if isinstance(code, int) else OK
 
 
@@ -121,14 +133,9 @@ def _found(error: Exception) -> str:
     return "" if details is None else f", found {details()[0]['input']}"
 
 
-def _fail(message: str, code: int) -> int:
-    note("error: " + " ".join(message.split()))
+def _fail(message: str, code: int, *, title: str = "error") -> int:
+    note(f"{title}: {' '.join(message.split())}" if message else title)
     return code
-
-
-def _interrupted(message: str) -> int:
-    note("interrupted" + (f": {message}" if message else ""))
-    return INTERRUPTED
 
 
 def _leave_pipe() -> int:

@@ -22,11 +22,14 @@ Show = Callable[["Progress"], None]
 # The columns of the table of objectives.
 COLUMNS = ("objective", "seen", "updated", "already best", "no better candidate", "cost", "after")
 OK, PROBLEM, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
-EXIT_CODES = "Exit codes: 0 done; 1 a problem with data, a model or a file; 2 wrong usage; 130 interrupted by Ctrl-C."
+EXIT_CODES = (
+    "Exit codes: 0 done; 1 a problem with data, a model or a file; 2 wrong usage; "
+    "130 interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP."
+)
 
 
 class Interrupted(Exception):  # noqa: N818 - not an error: the user's wish
-    """Ctrl-C, with what became of the work as the message."""
+    """Ctrl-C or a signal to end, with what became of the work as the message."""
 
 
 def note(message: str, *, quiet: bool = False) -> None:

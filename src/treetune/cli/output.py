@@ -7,18 +7,15 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from itertools import islice
 
 from treetune.cli.console import Advance, Interrupted, note, progress_bar
+from treetune.corpus.batches import take_batch
 from treetune.corpus.blocks import blocks
 from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, open_output
 from treetune.corpus.formats import Format, find_format, format_of, names
 from treetune.corpus.sentence import Example, Sentence
 from treetune.errors import DataError
-
-# Large enough to keep threads busy, small enough that memory does not grow with the file.
-CHUNK = 1000
 
 
 def output_format(name: str | None, output: str, default: Format) -> Format:
@@ -58,7 +55,7 @@ class Writing:
         """Write the texts of all examples, chunk by chunk; whatever stops it says how far it came."""
         with open_output(self.output) as out, self._bar() as advance:
             try:
-                while chunk := list(islice(examples, CHUNK)):
+                while chunk := take_batch(examples):
                     for text in texts(chunk):
                         out.write(text)
                     words = sum(len(example.sentence) for example in chunk)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from treetune.cli.plots import Record, check_plot
 from treetune.config.config import Config
 from treetune.config.run import Report, numbers
 from treetune.corpus.files import STANDARD_STREAM, check_kept, open_output
+from treetune.corpus.locks import InUse, exclusive
 from treetune.errors import ConfigError
 from treetune.storage import check_target
 
@@ -62,7 +64,7 @@ class RunFiles:
 
     @classmethod
     def of(cls, config: Config, *, resume: bool) -> RunFiles:
-        """Return the files of [run]; refuse what cannot be written, or would replace what someone may want to keep."""
+        """Return the files of [run]; refuse what cannot be written, or would replace what is read."""
         source, run = config.source, config.run
         if run.model is None:
             if source.flags:
@@ -97,14 +99,30 @@ class RunFiles:
             raise ConfigError(f"{key} would replace {start}, from which the training starts; give another name")
         inputs = [source.path(path) for path in config.paths()]
         check_kept(self.model, [*inputs, *([source.name] if source.name else [])], flag=key)
-        if self._has_checkpoint and not self.resume:
-            raise ConfigError(
-                f"{self.checkpoint} is of a training that was interrupted; add --resume to continue it, or remove it"
-            )
-        if self.log is not None and Path(self.log).exists() and not self._has_checkpoint:
-            raise ConfigError(f"the log {self.log} exists already; remove it, or give another name")
         if self.plot is not None:
             check_plot(self.plot, source.short_key("run", "plot"))
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep other trainings from the model and the checkpoint; refuse to replace those of an earlier one."""
+        with ExitStack() as stack:
+            for path in (self.model, self.checkpoint):
+                try:
+                    if path is not None:
+                        stack.enter_context(exclusive(path))
+                except InUse as error:
+                    raise ConfigError(
+                        f"{path} is being written by another training ({error.owner}); wait until it has ended, or "
+                        "give another --model"
+                    ) from None
+            if self._has_checkpoint and not self.resume:
+                raise ConfigError(
+                    f"{self.checkpoint} is of a training that was interrupted; add --resume to continue it, or "
+                    "remove it"
+                )
+            if self.log is not None and Path(self.log).exists() and not self._has_checkpoint:
+                raise ConfigError(f"the log {self.log} exists already; remove it, or give another name")
+            yield
 
     @property
     def _has_checkpoint(self) -> bool:

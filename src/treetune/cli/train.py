@@ -83,8 +83,9 @@ def train(
     # Whatever can be wrong about the settings is found before any data is read.
     config = make_config(treebank, tables, changes or [])
     files = RunFiles.of(config, resume=resume)
-    run = TrainingRun.prepare(config, say=partial(note, quiet=quiet))
-    info = _train(run, files, quiet=quiet)
+    with files.held():
+        run = TrainingRun.prepare(config, say=partial(note, quiet=quiet))
+        info = _train(run, files, quiet=quiet)
     _show_end(run, files, info, quiet=quiet)
     if json:
         write_json({"model": files.model, "epochs": files.records, "info": info})

@@ -1,7 +1,7 @@
 """Paths to bytes and text, and back: `.gz` and `.zst` by suffix, `-` for the standard streams.
 
 An output file appears under its name only when it is complete; until then it has a temporary name in the
-same folder, and on an error it is removed.
+same folder, and on an error it is removed (`locks.py`: after a crash too).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
+from treetune.corpus.locks import remove_stale, temporary_name, try_lock
 from treetune.errors import ConfigError, DataError
 
 STANDARD_STREAM = "-"
@@ -53,14 +54,20 @@ def read_chunks(path: StrPath) -> Iterator[bytes]:
 
 def read_lines(path: StrPath) -> Iterator[str]:
     """Yield the lines of a UTF-8 file without their ends (LF or CRLF), without a byte order mark."""
-    rest, number = b"", 1
+    held: list[bytes] = []
+    number = 1
     for chunk in read_chunks(path):
-        *lines, rest = (rest + chunk).split(b"\n")
+        first, *lines = chunk.split(b"\n")
+        # Joined at its end: a line may be as long as a file.
+        held.append(first)
+        if lines:
+            *lines, rest = (b"".join(held), *lines)
+            held = [rest]
         for line in lines:
             yield _decoded(line, display_name(path), number)
             number += 1
-    if rest:
-        yield _decoded(rest, display_name(path), number)
+    if last := b"".join(held):
+        yield _decoded(last, display_name(path), number)
 
 
 def check_kept(output: StrPath, inputs: Iterable[StrPath | None], *, flag: str = "--output") -> None:
@@ -136,14 +143,11 @@ def open_atomic(path: StrPath) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _renamed_when_complete(final: Path, mode: int | None) -> Iterator[BinaryIO]:
-    temporary = final.with_name(f".{final.name[:40]}.{os.urandom(4).hex()}.part")
+    remove_stale(final.parent)
+    temporary = temporary_name(final)
     try:
-        # 0o666 and not the mode of `tempfile`: the user's umask decides, as for any other new file.
-        handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
-    except OSError as error:
-        raise _unusable(str(final), error, "written") from error
-    try:
-        with os.fdopen(handle, "wb") as raw:
+        with os.fdopen(_create(temporary, final), "wb") as raw:
+            try_lock(raw.fileno())
             yield raw
         if mode is not None:
             temporary.chmod(stat.S_IMODE(mode))
@@ -151,6 +155,14 @@ def _renamed_when_complete(final: Path, mode: int | None) -> Iterator[BinaryIO]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _create(temporary: Path, final: Path) -> int:
+    try:
+        # 0o666 and not the mode of `tempfile`: the user's umask decides, as for any other new file.
+        return os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
+    except OSError as error:
+        raise _unusable(str(final), error, "written") from error
 
 
 @contextmanager

@@ -22,10 +22,11 @@ BLOCK = 1 << 17
 LARGEST_BLOCK = 1 << 20
 
 _LINE_END = r"(?:\r\n|\r(?!\n)|[\n\x0c\u2028\u2029])"
-# Where the text continues after an empty line, or after the end of a line.
-_AFTER_PARAGRAPH = re.compile(rf"(?:{_LINE_END}[^\S\n\r]*{_LINE_END}|[\x0c\u2029])\s*(?=\S)")
+# White space from an empty line, or from the end of a line, on. No match fails after it has taken the last `\s*`, so
+# that searching is linear in the text, however much white space there is.
+_AFTER_PARAGRAPH = re.compile(rf"(?:{_LINE_END}[^\S\n\r]*{_LINE_END}|[\x0c\u2029])\s*")
+_AFTER_LINE = re.compile(rf"{_LINE_END}\s*")
 _SOMETHING = re.compile(r"\S")
-_AFTER_LINE = re.compile(rf"{_LINE_END}\s*(?=\S)")
 
 
 def read_text(path: StrPath) -> Iterator[str]:
@@ -86,55 +87,57 @@ def text_blocks(pieces: Iterable[str], *, lines: bool = False) -> Generator[tupl
     block sends back how many characters of it were used; the rest comes again at the start of the next one.
     """
     pattern = _AFTER_LINE if lines else _AFTER_PARAGRAPH
-    buffer = ""
+    buffer, size, first = "", BLOCK, -1
     for piece in _gathered(pieces):
         buffer += piece
-        size = BLOCK
-        while len(buffer) >= size:
-            cut = _last_end(pattern, buffer, size)
-            if buffer[:cut].isspace():
-                cut = 0
-            if not cut and size < LARGEST_BLOCK:
+        if first < 0:
+            # Only the first block begins with white space, which does not count.
+            first = len(buffer) - len(buffer.lstrip())
+        while len(buffer) >= first + size:
+            end = _last_end(pattern, buffer, first, first + size)
+            if not end and size < LARGEST_BLOCK:
                 size *= 2
                 continue
-            end = cut or _within_paragraph(buffer, size)
+            end = end or _within_paragraph(buffer, first + size)
             if not end:
                 break
-            used = yield buffer[:end], bool(cut)
-            buffer, size = buffer[used:], BLOCK
+            is_whole = pattern.search(buffer, len(buffer[:end].rstrip()), end) is not None
+            used = yield buffer[:end], is_whole
+            buffer, size, first = buffer[used:], BLOCK, 0
     if buffer:
         yield buffer, True
 
 
 def _within_paragraph(text: str, size: int) -> int:
-    """Return where to cut a text without paragraphs: after something and before something, or 0 if there is no such."""
-    first = _SOMETHING.search(text)
-    after = None if first is None else _SOMETHING.search(text, max(size, first.end()))
+    """Return where to cut a text without paragraphs: before the first character after `size`, or 0 if there is none."""
+    after = _SOMETHING.search(text, size)
     return 0 if after is None else after.start()
 
 
 def _gathered(pieces: Iterable[str]) -> Iterator[str]:
-    """Yield small pieces together, so that their number does not matter."""
+    """Yield pieces of about a block: small ones together, large ones in parts, and white space with what follows it."""
     held: list[str] = []
     size = 0
     for piece in pieces:
-        held.append(piece)
-        size += len(piece)
-        if size >= BLOCK:
-            yield "".join(held)
-            held, size = [], 0
+        for start in range(0, len(piece), BLOCK):
+            part = piece[start : start + BLOCK]
+            held.append(part)
+            size += len(part)
+            if size >= BLOCK and not part.isspace():
+                yield "".join(held)
+                held, size = [], 0
     yield "".join(held)
 
 
-def _last_end(pattern: re.Pattern[str], text: str, size: int) -> int:
-    """Return where the last match within `size` characters ends, or 0."""
+def _last_end(pattern: re.Pattern[str], text: str, first: int, last: int) -> int:
+    """Return where the last match in [first, last) that has something after it ends, or 0."""
+    start = end = len(text[:last].rstrip())
     # From the back, a window at a time: most blocks have a match near their end.
     window = 2048
-    start = size
-    while start > 0:
-        start = max(0, start - window)
+    while start > first:
+        start = max(first, start - window)
         found = 0
-        for match in pattern.finditer(text, start, size):
+        for match in pattern.finditer(text, start, end):
             found = match.end()
         if found:
             return found

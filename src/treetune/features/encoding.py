@@ -28,6 +28,8 @@ INPUTS = ("upos", "xpos", "feats")
 
 # The cache of word forms is dropped at this size, so that a stream of new words cannot fill the memory.
 LARGEST_CACHE = 500_000
+# Longer forms are not kept in it: they may be as long as a file.
+LONGEST_CACHED = 100
 
 
 def normalise(form: str) -> str:
@@ -83,7 +85,9 @@ class _FormCache(dict[str, bytes]):
 
     def __missing__(self, form: str) -> bytes:
         numbers = [ids.get(_of_form(form, column, self.clusters), UNSEEN) for column, ids in self.columns]
-        packed = self[form] = np.array(numbers, np.int32).tobytes()
+        packed = np.array(numbers, np.int32).tobytes()
+        if len(form) <= LONGEST_CACHED:
+            self[form] = packed
         return packed
 
 

@@ -7,6 +7,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeVar, overload
 
+from treetune.corpus.batches import take_batch
 from treetune.corpus.constraints import Constraints, partial_trees
 from treetune.corpus.document import Document, ParsedSentence
 from treetune.corpus.sentence import ABSENT, Sentence, Tree
@@ -18,8 +19,6 @@ from treetune.models.registry import MODELS, stored_class
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# Sentences that are tagged and parsed together: enough to keep threads busy, few enough for any memory.
-BATCH = 1000
 # Texts that `Pipeline.pipe` splits, tags and parses together.
 PIPE_BATCH = 256
 
@@ -234,7 +233,7 @@ class Pipeline:
         """Yield sentences of given tokens with tags and trees.
 
         Args:
-            sentences: As they come; `BATCH` of them are parsed together.
+            sentences: As they come; up to a thousand are parsed together.
             threads: For tagging and parsing; the result is the same for any number.
             keep_tags: Whether to keep the tags that the sentences come with.
             constraints: Partial trees, one a sentence, that the trees must contain (forced decoding).
@@ -242,7 +241,7 @@ class Pipeline:
         if constraints is not None and self.parser is None:
             raise ModelError("this model has no parser, and no use for constraints; load a pipeline with a parser")
         left, fixed = iter(sentences), None if constraints is None else iter(constraints)
-        while batch := list(islice(left, BATCH)):
+        while batch := take_batch(left):
             tagged = self.tag(batch, threads=threads, keep_tags=keep_tags)
             if self.parser is None:
                 yield from (ParsedSentence(sentence, Tree.unknown(len(sentence))) for sentence in tagged)

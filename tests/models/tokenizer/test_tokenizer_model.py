@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+import tracemalloc
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -217,3 +220,27 @@ def test_a_script_without_spaces_is_learned() -> None:
     assert not trained().weights.runs.dense  # type: ignore[union-attr]
     words = [form for sentence in tokenizer.sentences("猫が犬を見る。") for form in sentence.forms[1:]]
     assert words == ["猫", "が", "犬", "を", "見る", "。"]
+
+
+@pytest.mark.parametrize("text", ["a\n" + "\n" * 1_000_000 + "b", "a" + " " * 1_000_000 + "b", " " * 1_000_000 + "a b"])
+def test_a_million_blanks_are_kept(text: str) -> None:
+    started = time.process_time()
+    sentences = list(trained().sentences(text))
+    assert time.process_time() - started < 5
+    assert raw_text(sentences) == text
+    assert [form for sentence in sentences for form in sentence.forms[1:]] == text.split()
+
+
+@pytest.mark.parametrize("unit", ["x", "ab."])
+def test_text_without_a_space_is_held_a_block_at_a_time(unit: str) -> None:
+    text = unit * (3 * textfiles.LARGEST_BLOCK // len(unit))
+    list(trained().sentences(unit))
+    tracemalloc.start()
+    try:
+        started = tracemalloc.get_traced_memory()[0]
+        words = sum(len(sentence) for sentence in trained().sentences(text))
+        peak = tracemalloc.get_traced_memory()[1] - started
+    finally:
+        tracemalloc.stop()
+    assert words > 0
+    assert peak < 300e6

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -64,3 +65,14 @@ def test_a_tokenizer_writes_them_as_ranges() -> None:
     assert sentence.forms[1:] == ("Il", "parle", "de", "le", "chat", ".")
     assert sentence.multiword == ((3, "3-4\tdu\t_\t_\t_\t_\t_\t_\t_\t_"),)
     assert raw_text([sentence]) == "Il parle du chat."
+
+
+def test_a_long_token_takes_linear_time() -> None:
+    table = MultiwordTable.learn(SEEN)
+    assert table.endings
+    long = "x" * 2_000_000
+    started = time.process_time()
+    assert table.split(long) == (long,)
+    assert table.split(f"{long}árselo") == (f"{long}ar", "se", "lo")
+    # Every ending of it, copied, would be minutes.
+    assert time.process_time() - started < 2

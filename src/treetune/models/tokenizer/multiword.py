@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 Words = tuple[str, ...]
@@ -46,12 +47,18 @@ class MultiwordTable:
         lower = form.lower()
         words = self.tokens.get(lower)
         if words is None and self.endings:
-            for start in range(_LEAST_STEM, len(form)):
+            # No longer slice than an ending can have: time must be linear in the length of the token.
+            for start in range(max(_LEAST_STEM, len(lower) - self._longest), len(form)):
                 ending = self.endings.get(lower[start:])
                 if ending is not None:
                     words = (lower[:start] + ending[0], *ending[1:])
                     break
         return (form,) if words is None else _written_like(form, words)
+
+    @cached_property
+    def _longest(self) -> int:
+        """The length of the longest ending."""
+        return max(map(len, self.endings), default=0)
 
     def __bool__(self) -> bool:
         """Whether there is anything to split."""
@@ -86,8 +93,9 @@ def _endings(usual: dict[str, Words], table: dict[str, Words]) -> dict[str, Word
                 found[form[stem:], (words[0][stem:], *words[1:])] += 1
     wanted = {ending: words for (ending, words), count in sorted(found.items()) if count >= _LEAST_TOKENS}
     having: Counter[str] = Counter()
+    longest = max(map(len, wanted), default=0)
     for form in usual:
-        for start in range(_LEAST_STEM, len(form)):
+        for start in range(max(_LEAST_STEM, len(form) - longest), len(form)):
             if form[start:] in wanted:
                 having[form[start:]] += 1
     return {ending: words for ending, words in wanted.items() if found[ending, words] >= _LEAST_SHARE * having[ending]}

@@ -86,9 +86,10 @@ class Tokenizer:
                 return
 
     def _block(self, weights: TokenizerWeights, text: str, *, line_sentences: bool) -> Block:
-        encoded = encode_text(text)
-        marks = np.zeros(len(text), np.uint8)
-        tokens = make_tokens(len(text))
+        # White space at the end has no tokens, and there may be any amount of it.
+        encoded = encode_text(text.rstrip())
+        marks = np.zeros(len(encoded.kinds), np.uint8)
+        tokens = make_tokens(len(encoded.kinds))
         count = kernels.split_chunks(
             encoded, find_chunks(encoded), weights.runs, self.token_templates, weights.tokens.store,
             make_workspace(self.token_templates, kernels.BOUNDARY_ATOMS), tokens, marks,
