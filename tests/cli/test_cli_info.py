@@ -39,7 +39,7 @@ def test_text(model: Path) -> None:
     rows = dict(line.split("  ", 1) for line in result.out.strip().split("\n"))
     assert {name: value.strip() for name, value in rows.items()} == {
         "kind": "stub",
-        "treetune": f"{treetune.__version__} (model format 1)",
+        "treetune": f"{treetune.__version__} (model format 2)",
         "size": f"{model.stat().st_size / 1e6:,.2f} MB, 100 values",
         "labels (2)": "dep root",
         "config.beam": "8",
@@ -60,7 +60,7 @@ def test_json(model: Path) -> None:
     assert (result.code, result.err) == (0, "")
     content = json.loads(result.out)
     assert content == {
-        "format": 1,
+        "format": 2,
         "treetune": treetune.__version__,
         "kind": "stub",
         "file_size": model.stat().st_size,

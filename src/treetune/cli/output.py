@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from treetune.cli.console import Advance, Interrupted, note, progress_bar
+from treetune.cli.console import Advance, Interrupted, for_terminal, note, progress_bar
 from treetune.corpus.blocks import blocks
 from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, open_output
@@ -56,11 +56,12 @@ class Writing:
 
     def write(self, examples: Iterator[Example], texts: Callable[[Sequence[Example]], Iterable[str]]) -> None:
         """Write the texts of all examples, chunk by chunk; whatever stops it says how far it came."""
+        shown = for_terminal(self.output)
         with open_output(self.output) as out, self._bar() as advance:
             try:
                 while chunk := list(islice(examples, CHUNK)):
                     for text in texts(chunk):
-                        out.write(text)
+                        out.write(shown(text))
                     words = sum(len(example.sentence) for example in chunk)
                     self.sentences += len(chunk)
                     self.words += words
