@@ -10,15 +10,18 @@ import hashlib
 import json
 import math
 import os
+import re
 import stat
 import struct
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import treetune
+from treetune.checked_state import Fields, describe, expected
 from treetune.corpus.files import STANDARD_STREAM, open_atomic
-from treetune.errors import ModelError, type_of
+from treetune.errors import ModelError, TreetuneError, type_of
 from treetune.models.base import Storable
 from treetune.models.registry import MODELS, stored_class
 
@@ -36,6 +39,16 @@ _HASH_SIZE = 32
 _START = len(MAGIC) + _FIXED.size + _HASH_SIZE
 # Levels from 6 to 12 give the same size on weights within 1 %, higher ones take ten times the time.
 _ZSTD_LEVEL = 9
+# Bounds of what a file may ask for. Weights pack to a third or so of their size: what unpacks to much more is none.
+_DEEPEST, _MOST_AXES, _LONGEST_REASON = 48, 8, 400
+_FREE_BYTES, _LARGEST_RATIO = 1 << 26, 32
+_TYPES = {
+    "bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "float16": 2,
+    "int32": 4, "uint32": 4, "float32": 4, "int64": 8, "uint64": 8, "float64": 8,
+}  # fmt: skip
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+# What a `from_state` raises when a state is not one of its own; its checks come first, this is the net below them.
+_STRANGE_STATE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 Tensors = dict[str, "np.ndarray[Any, Any]"]
 
@@ -108,7 +121,7 @@ def load(path: str | Path) -> Any:
         raise ModelError(
             f"{path} holds a model of the unknown kind {header.kind!r}; known: {', '.join(sorted(MODELS))}"
         )
-    return stored_class(header.kind).from_state(header.config, _unpack(payload, path))
+    return _rebuild(header, _unpack(payload, header, path), path)
 
 
 def inspect(path: str | Path) -> Header:
@@ -203,20 +216,56 @@ def _read_header(file: BinaryIO, path: str | Path) -> tuple[Header, bytes]:
 
 
 def _parse_header(text: bytes, path: str | Path, *, size: int) -> Header:
+    # Named one by one: a later version may add keys without changing the format.
+    names = ("format", "treetune", "kind", "config", "tensors", "info")
     try:
-        content = json.loads(text)
-        # Named one by one: a later version may add keys without changing the format.
-        return Header(
-            format=content["format"],
-            treetune=content["treetune"],
-            kind=content["kind"],
-            config=content["config"],
-            tensors=content["tensors"],
-            info=content["info"],
-            file_size=size,
-        )
-    except (ValueError, KeyError, TypeError):
+        content = json.loads(text, parse_constant=_no_number)
+        if _SURROGATE.search(text):
+            json.dumps(content, ensure_ascii=False).encode("utf-8")
+        values = {name: content[name] for name in names}
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise _damaged(path, "its header is not that of a model") from None
+    try:
+        _check_header(Fields(values))
+    except ModelError as error:
+        raise _damaged(path, f"its header: {error}") from None
+    return Header(**values, file_size=size)
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _check_header(fields: Fields) -> None:
+    fields.integer("format", FORMAT, FORMAT)
+    fields.text("treetune")
+    fields.text("kind")
+    config, tensors, info = (fields.table(name) for name in ("config", "tensors", "info"))
+    _check_depth([fields.value("config"), fields.value("info")])
+    if "labels" in config:
+        config.texts("labels")
+    for name in tensors:
+        own = tensors.table(name)
+        own.text("dtype", _TYPES)
+        shape = own.entries("shape")
+        if len(shape) > _MOST_AXES:
+            raise expected(own.path("shape"), f"at most {_MOST_AXES} numbers", shape)
+        for length in shape:
+            if type(length) is not int or not 0 <= length < 1 << 48:
+                raise expected(own.path("shape"), "whole numbers", length)
+    if "config" in info:
+        info.table("config")
+
+
+def _check_depth(content: list[Any]) -> None:
+    """Raise ModelError if tables and lists are nested deeper than those of any model."""
+    level: list[Any] = content
+    for _ in range(_DEEPEST):
+        inner = (part.values() if isinstance(part, dict) else part for part in level)
+        level = [value for values in inner for value in values if isinstance(value, dict | list)]
+        if not level:
+            return
+    raise ModelError(f"config and info: expected at most {_DEEPEST} levels of tables and lists, found more")
 
 
 def _check_magic(start: bytes, path: str | Path) -> None:
@@ -229,15 +278,43 @@ def _check_magic(start: bytes, path: str | Path) -> None:
     raise ModelError(f"{path} is not a treetune model; models are written by 'treetune train'")
 
 
-def _unpack(payload: bytes, path: str | Path) -> Tensors:
+def _unpack(payload: bytes, header: Header, path: str | Path) -> Tensors:
+    """Return the arrays, which are those that the header lists; nothing is allocated that it does not account for."""
     import safetensors
     import safetensors.numpy
     import zstandard
 
+    listed = sum(math.prod(tensor["shape"]) * _TYPES[tensor["dtype"]] for tensor in header.tensors.values())
     try:
-        return safetensors.numpy.load(zstandard.ZstdDecompressor().decompress(payload))
-    except (zstandard.ZstdError, safetensors.SafetensorError) as error:
+        size = zstandard.frame_content_size(payload)
+        # Besides the arrays there is a list of them.
+        most = min(listed + 1024 * (len(header.tensors) + 1), _FREE_BYTES + _LARGEST_RATIO * len(payload))
+        if not listed <= size <= most:
+            raise _damaged(path, f"its weights unpack to {size:,} bytes, expected {listed:,} to {most:,}")
+        found = safetensors.numpy.load(zstandard.ZstdDecompressor().decompress(payload))
+    except (zstandard.ZstdError, safetensors.SafetensorError, *_STRANGE_STATE) as error:
         raise _damaged(path, f"its weights cannot be unpacked ({error})") from None
+    shown = {name: {"dtype": str(array.dtype), "shape": list(array.shape)} for name, array in found.items()}
+    for name in sorted(shown.keys() | header.tensors.keys()):
+        if shown.get(name) != header.tensors.get(name):
+            wanted, own = (_type_and_shape(table.get(name)) for table in (header.tensors, shown))
+            raise _damaged(path, f"of the array {describe(name)} its header lists {wanted}, found {own}")
+    return found
+
+
+def _type_and_shape(tensor: dict[str, Any] | None) -> str:
+    return "none" if tensor is None else f"{tensor['dtype']} {tensor['shape']}"
+
+
+def _rebuild(header: Header, tensors: Tensors, path: str | Path) -> Any:
+    try:
+        return stored_class(header.kind).from_state(header.config, tensors)
+    except TreetuneError as error:
+        why = shorten(str(error), _LONGEST_REASON, placeholder=" …")
+        raise _damaged(path, f"it is no sound {header.kind} model ({why})") from None
+    except _STRANGE_STATE as error:
+        why = shorten(repr(error), _LONGEST_REASON, placeholder=" …")
+        raise _damaged(path, f"its header does not describe a {header.kind} model ({why})") from None
 
 
 def _truncated(path: str | Path, expected: str, found: int) -> ModelError:

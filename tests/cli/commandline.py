@@ -23,12 +23,14 @@ class Result:
     err: str
 
 
-def run(*arguments: object, stdin: str | bytes = "", terminal: bool = False) -> Result:
-    """Call `main` with these arguments; with `terminal`, stderr says that someone is watching."""
+def run(*arguments: object, stdin: str | bytes = "", terminal: bool = False, shown: bool = False) -> Result:
+    """Call `main` with these arguments; with `terminal`, stderr says that someone is watching, with `shown`, stdout."""
     data = stdin.encode() if isinstance(stdin, str) else stdin
     out, err = _stream(b""), _stream(b"")
     if terminal:
         err.isatty = lambda: True  # type: ignore[method-assign]
+    if shown:
+        out.isatty = lambda: True  # type: ignore[method-assign]
     with mock.patch.object(sys, "stdin", _stream(data)), redirect_stdout(out), redirect_stderr(err):
         code = main([str(argument) for argument in arguments])
     return Result(code, _text(out), _text(err))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from treetune.corpus.files import STDOUT, full_disk_said
+from treetune.corpus.files import STANDARD_STREAM, STDOUT, full_disk_said
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -28,14 +28,31 @@ EXIT_CODES = (
 )
 
 
+# Control characters of both sets, by which a terminal takes commands, as they are shown.
+_SHOWN = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
+
+
 class Interrupted(Exception):  # noqa: N818 - not an error: the user's wish
     """Ctrl-C or a signal to end, with what became of the work as the message."""
+
+
+def printable(text: str) -> str:
+    """Return a text with visible escapes for control characters but line ends and tabs.
+
+    All that goes to a terminal passes here: names and texts of models and data may come from strangers.
+    """
+    return text.translate(_SHOWN)
+
+
+def for_terminal(output: str) -> Callable[[str], str]:
+    """Return `printable` if `output` is the terminal; data that go to a file or a pipe stay as they are."""
+    return printable if output == STANDARD_STREAM and sys.stdout.isatty() else lambda text: text
 
 
 def note(message: str, *, quiet: bool = False) -> None:
     """Write one line to stderr, unless `quiet`."""
     if not quiet:
-        sys.stderr.write(message + "\n")
+        sys.stderr.write(printable(message) + "\n")
         sys.stderr.flush()
 
 
@@ -47,7 +64,7 @@ def write_json(content: object) -> None:
 def write(text: str) -> None:
     """Write text and a line end to stdout."""
     with full_disk_said(STDOUT):
-        sys.stdout.write(text + "\n")
+        sys.stdout.write(printable(text) + "\n")
 
 
 @contextmanager
@@ -150,8 +167,7 @@ def _table(tallies: tuple[ObjectiveProgress, ...]) -> Any:
         table.add_column(name, justify="left" if number == 0 else "right")
     for tally in tallies:
         counts = [f"{count:,}" for count in (tally.seen, tally.updated, tally.already_best)]
-        if tally.cost is None:
-            table.add_row(tally.name, *counts)
-        else:
-            table.add_row(tally.name, *counts, f"{tally.no_better:,}", f"{tally.cost:.4f}", f"{tally.target_cost:.4f}")
+        if tally.cost is not None:
+            counts += [f"{tally.no_better:,}", f"{tally.cost:.4f}", f"{tally.target_cost:.4f}"]
+        table.add_row(printable(tally.name), *counts)
     return table

@@ -28,16 +28,25 @@ def info(
     if json and config:
         raise ConfigError("--config writes TOML, and --json has the configuration in it; leave one of them out")
     header = inspect(model)
-    if config:
-        write(_config_file(header, model))
-    elif json:
-        write_json(_content(header))
-    else:
-        rows = _rows(header)
-        width = max(len(name) for name, _ in rows)
-        write("\n".join(f"{name:<{width}}  {value}".rstrip() for name, value in rows))
-        if (text := stored_toml(header.info)) is not None:
-            write("\nconfiguration\n" + indent(text.rstrip(), "  "))
+    try:
+        if config:
+            write(_config_file(header, model))
+        elif json:
+            write_json(_content(header))
+        else:
+            write(_description(header))
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ModelError(f"{model}: what it says of its training is not in the form of treetune ({error!r})") from None
+
+
+def _description(header: Header) -> str:
+    rows = _rows(header)
+    width = max(len(name) for name, _ in rows)
+    # A second line of a value must not look like another row.
+    values = [(name, value.replace("\n", "\n" + " " * (width + 2))) for name, value in rows]
+    text = "\n".join(f"{name:<{width}}  {value}".rstrip() for name, value in values)
+    stored = stored_toml(header.info)
+    return text if stored is None else f"{text}\n\nconfiguration\n" + indent(stored.rstrip(), "  ")
 
 
 def _config_file(header: Header, model: str) -> str:
@@ -103,7 +112,7 @@ def _flat(prefix: str, content: Any) -> list[tuple[str, str]]:
 
 
 def _is_named(part: Any) -> bool:
-    return isinstance(part, dict) and "name" in part and len(part) > 1
+    return isinstance(part, dict) and isinstance(part.get("name"), str) and len(part) > 1
 
 
 def _text(value: Any) -> str:

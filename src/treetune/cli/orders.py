@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from treetune.cli.console import note, write, write_json
+from treetune.cli.console import for_terminal, note, write, write_json
 from treetune.cli.input import load_parser, parse_sentences
 from treetune.corpus.conllu import read_conllu
 from treetune.corpus.files import STANDARD_STREAM, check_kept, display_name, open_output
@@ -72,7 +72,7 @@ def learn(
         items = _parsed(items, model, threads)
     rules = learn_rules(items, options=options)
     with open_output(output) as out:
-        out.write(format_rules(rules))
+        out.write(for_terminal(output)(format_rules(rules)))
     before = _scores(items, (range(1, len(item.sentence) + 1) for item in items))
     after = _scores(items, (Reorderer(rules).order(item.sentence, item.tree) for item in items))
     note(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 
-from treetune.cli.console import Advance, Interrupted, note, progress_bar
+from treetune.cli.console import Advance, Interrupted, for_terminal, note, progress_bar
 from treetune.corpus.batches import take_batch
 from treetune.corpus.blocks import blocks
 from treetune.corpus.faults import SkipReport
@@ -53,11 +53,12 @@ class Writing:
 
     def write(self, examples: Iterator[Example], texts: Callable[[Sequence[Example]], Iterable[str]]) -> None:
         """Write the texts of all examples, chunk by chunk; whatever stops it says how far it came."""
+        shown = for_terminal(self.output)
         with open_output(self.output) as out, self._bar() as advance:
             try:
                 while chunk := take_batch(examples):
                     for text in texts(chunk):
-                        out.write(text)
+                        out.write(shown(text))
                     words = sum(len(example.sentence) for example in chunk)
                     self.sentences += len(chunk)
                     self.words += words

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from treetune.cli.console import EXIT_CODES, note
+from treetune.cli.console import EXIT_CODES, for_terminal, note
 from treetune.cli.input import (
     DEFAULT_MODEL,
     READABLE,
@@ -162,14 +162,14 @@ def _draw(job: _Job, examples: Iterator[Example], number: int, path: str) -> Non
         raise DataError(f"expected at least {number} sentences to draw one, found fewer", path=display_name(job.source))
     ((sentence, tree, order),) = job.reorder([example])
     with open_output(path) as out:
-        out.write(draw_order(sentence, tree, order, title=job.reorderer.rules.title))
+        out.write(for_terminal(path)(draw_order(sentence, tree, order, title=job.reorderer.rules.title)))
 
 
 def _restore(source: str, output: str, *, unused: dict[str, object]) -> None:
     for name, value in unused.items():
         if value:
             raise ConfigError(f"--restore needs only IN and -o; leave {name} out")
-    examples = read_conllu(source, partial=True)
+    examples, shown = read_conllu(source, partial=True), for_terminal(output)
     with open_output(output) as out:
         for number, example in enumerate(examples, start=1):
             try:
@@ -177,7 +177,7 @@ def _restore(source: str, output: str, *, unused: dict[str, object]) -> None:
             except DataError as error:
                 place = name_sentence(number, example.sentence)
                 raise DataError(f"{place}: {error.problem}", path=display_name(source)) from None
-            out.write(format_conllu(*restored))
+            out.write(shown(format_conllu(*restored)))
 
 
 def _formatter(name: str | None, output: str) -> Formatter:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from treetune.checked_state import Fields
 from treetune.corpus.files import StrPath, display_name, open_output, read_lines
 from treetune.errors import DataError
 
@@ -78,7 +79,8 @@ class Clusters:
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Clusters:
         """Rebuild clusters from `state()`; the counts are gone."""
-        return cls({word: path for path, words in state.items() for word in words})
+        members = Fields(state, "clusters")
+        return cls({word: path for path in members for word in members.texts(path)})
 
 
 def _cells(line: str, path: str, number: int) -> tuple[str, str, int]:

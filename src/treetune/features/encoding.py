@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treetune.checked_state import Fields, describe, expected
 from treetune.corpus.sentence import ABSENT, ROOT, Sentence, Tree
 from treetune.errors import DataError, ModelError, type_of, unknown_name
 from treetune.features.clusters import CLUSTER_COLUMNS, PREFIXES, Clusters
@@ -220,9 +221,17 @@ class Encoder:
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Encoder:
         """Rebuild an encoder from `state()`."""
-        values = {column: list(strings) for column, strings in state["values"].items()}
-        clusters = Clusters.from_state(state["clusters"]) if "clusters" in state else None
-        return cls(tuple(state["inputs"]), values, clusters)
+        fields = Fields(state, "encoder")
+        columns = fields.table("values")
+        values = {column: columns.texts(column) for column in columns}
+        clusters = Clusters.from_state(fields.value("clusters")) if "clusters" in fields else None
+        for column in values:
+            if column not in COLUMNS or (column in CLUSTER_COLUMNS and clusters is None):
+                raise ModelError(f"encoder.values: expected columns of words and tags, found {describe(column)}")
+        inputs = fields.texts("inputs", INPUTS)
+        if "t" in values and not {"upos", "xpos"} & set(inputs):
+            raise expected("encoder.inputs", "upos or xpos, which the column t joins", inputs)
+        return cls(tuple(inputs), values, clusters)
 
 
 def encode_base_heads(sentences: Sequence[Sentence]) -> NDArray[np.int32]:

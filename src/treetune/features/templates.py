@@ -17,6 +17,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from treetune.checked_state import Fields, expected, texts
 from treetune.errors import ConfigError, unknown_name
 from treetune.features.clusters import CLUSTER_COLUMNS
 from treetune.features.encoding import BASE_LABEL_COLUMN
@@ -86,8 +87,15 @@ class TemplateSet:
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> TemplateSet:
         """Rebuild a set from `state()`."""
-        groups = tuple(tuple(tuple(template) for template in group) for group in state["templates"])
-        return cls(groups, tuple(state["template_groups"]))
+        fields = Fields(state)
+        names, groups = fields.texts("template_groups"), fields.entries("templates")
+        if not groups or len(groups) != len(names):
+            raise expected("templates", f"as many groups as names, {len(names):,}", groups)
+        for group in groups:
+            if not isinstance(group, list | tuple) or not group or not all(group):
+                raise expected("templates", "groups of templates, each of one atom or more", group)
+        checked = tuple(tuple(tuple(texts(template, "templates")) for template in group) for group in groups)
+        return cls(checked, tuple(names))
 
 
 def seed_of(name: str) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treetune.checked_state import Fields, expected, integers
 from treetune.corpus.projectivity import deprojectivize, plain_label
 from treetune.corpus.sentence import UNKNOWN_HEAD, UNKNOWN_LABEL, Sentence, Tree
 from treetune.features.encoding import FIRST_ID, Encoder
@@ -21,6 +22,8 @@ TAGS = "u"
 # A tag decides if it was seen so often, and if no more than this share of its words is to be expected with a label that
 # is new to it: by Good and Turing, as many as bear one that was seen once.
 MIN_TAGGED, MOST_NEW = 100, 0.01
+# Transitions have numbers of 16 bits, two a label; tables over tags and labels stay in memory.
+MOST_LABELS, LARGEST_MASK = (1 << 15) - 2, 1 << 26
 
 
 def _is_known(labels: Counter[int]) -> bool:
@@ -142,5 +145,14 @@ class LabelTable:
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> LabelTable:
         """Rebuild a table from `state()`."""
-        by_tag = {tag: frozenset(labels) for tag, labels in state.get("labels_by_tag", {}).items()}
-        return cls(tuple(state["labels"]), tuple(state["labels_at_root"]), tuple(state["labels_at_word"]), by_tag)
+        fields = Fields(state)
+        names = fields.names("labels", MOST_LABELS)
+        at_root, at_word = (fields.flags(name, len(names)) for name in ("labels_at_root", "labels_at_word"))
+        tags = fields.table("labels_by_tag") if "labels_by_tag" in fields else Fields({})
+        by_tag = {tag: frozenset(integers(tags.value(tag), tags.path(tag), len(names))) for tag in tags}
+        return cls(tuple(names), tuple(at_root), tuple(at_word), by_tag)
+
+    def check(self, encoder: Encoder) -> None:
+        """Raise ModelError if `masks` would be too large to be those of a treebank."""
+        if self.by_tag and len(encoder.values.get(TAGS, ())) * len(self) > LARGEST_MASK:
+            raise expected("labels", f"at most {LARGEST_MASK:,} pairs of tag and label", list(self.names))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from treetune.checked_state import Fields, expected
 from treetune.errors import ModelError
+from treetune.evaluation.scorers import TREES
 from treetune.models.base import Storable
 from treetune.models.registry import MODELS, stored_class
 
@@ -31,13 +33,30 @@ def state_of_parts(parts: Mapping[str, Storable]) -> tuple[dict[str, Any], dict[
 
 def parts_from_state(config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> dict[str, Any]:
     """Return the parts of the model that gave this state, by name and in order."""
-    parts: dict[str, Any] = {}
-    for name in config["order"]:
-        kind = config["parts"][name]["kind"]
+    fields, parts = Fields(config), dict[str, Any]()
+    names = fields.texts("order")
+    if sorted(names) != sorted(fields.table("parts")):
+        raise expected("order", "the names of all parts", names)
+    for name in names:
+        own = fields.table("parts").table(name)
+        kind = own.text("kind")
         if kind not in MODELS:
             known = ", ".join(sorted(MODELS))
             raise ModelError(f"the {name} of this model is of the unknown kind {kind!r}; known: {known}")
         prefix = f"{name}."
         arrays = {key.removeprefix(prefix): values for key, values in tensors.items() if key.startswith(prefix)}
-        parts[name] = stored_class(kind).from_state(config["parts"][name]["config"], arrays)
+        parts[name] = stored_class(kind).from_state(own.plain("config"), arrays)
+    return parts
+
+
+def parsers_from_state(
+    config: dict[str, Any], tensors: dict[str, NDArray[Any]], names: tuple[str, ...]
+) -> dict[str, Any]:
+    """Return the parts of a model that is made of these parsers."""
+    parts = parts_from_state(config, tensors)
+    if sorted(parts) != sorted(names):
+        raise expected("order", " and ".join(names), list(parts))
+    for name, part in parts.items():
+        if not hasattr(part, "k_best_batch") or part.scorer is not TREES:
+            raise expected(f"parts.{name}.kind", "a parser", part.kind)
     return parts

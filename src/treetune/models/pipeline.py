@@ -7,6 +7,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypeVar, overload
 
+from treetune.checked_state import expected
 from treetune.corpus.batches import take_batch
 from treetune.corpus.constraints import Constraints, partial_trees
 from treetune.corpus.document import Document, ParsedSentence
@@ -14,7 +15,7 @@ from treetune.corpus.sentence import ABSENT, Sentence, Tree
 from treetune.corpus.tags import TAG_COLUMNS, UNKNOWN_TAG, Tags, join_parts, read_column, with_tags
 from treetune.errors import ConfigError, DataError, ModelError, check_minimum, type_of
 from treetune.models.base import Parser, Storable
-from treetune.models.registry import MODELS, stored_class
+from treetune.models.nested_state import parts_from_state, state_of_parts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -261,30 +262,19 @@ class Pipeline:
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return (configuration, arrays) of all parts, each array's name with its part's before it."""
-        parts: dict[str, Any] = {}
-        tensors: dict[str, NDArray[Any]] = {}
-        for name, part in self.parts.items():
-            config, arrays = part.state()
-            parts[name] = {"kind": part.kind, "config": config}
-            tensors |= {f"{name}.{key}": values for key, values in arrays.items()}
-        # `treetune info` looks for the labels of any model here.
-        labels = parts[_PARSER]["config"].get("labels", []) if _PARSER in parts else []
-        return {"order": list(parts), "parts": parts, "labels": labels}, tensors
+        config, tensors = state_of_parts(self.parts)
+        # `treetune info` looks for the labels of any model here; those of a tagger are tags.
+        return config if self.parser is not None else {**config, "labels": []}, tensors
 
     @classmethod
     def from_state(cls, config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Self:
         """Rebuild all parts from `state()`."""
-        found: dict[str, Any] = {}
-        for name in config["order"]:
-            kind = config["parts"][name]["kind"]
-            if kind not in MODELS:
-                known = ", ".join(sorted(MODELS))
-                raise ModelError(f"the {name} of this model is of the unknown kind {kind!r}; known: {known}")
-            prefix = f"{name}."
-            own = {key.removeprefix(prefix): array for key, array in tensors.items() if key.startswith(prefix)}
-            found[name] = stored_class(kind).from_state(config["parts"][name]["config"], own)
+        found = parts_from_state(config, tensors)
         taggers = [part for name, part in found.items() if name.startswith(_TAGGER)]
-        return cls(found.get(_TOKENIZER), taggers, found.get(_PARSER))
+        made = cls(found.get(_TOKENIZER), taggers, found.get(_PARSER))
+        if list(made.parts) != list(found):
+            raise expected("order", "tokenizer, taggers and parser", list(found))
+        return made
 
 
 def _role(part: object) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, Unpack
 
+from treetune.checked_state import Fields
 from treetune.corpus.projectivity import plain_label
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ConfigError, ModelError, check_minimum
@@ -18,7 +19,7 @@ from treetune.evaluation.scorers import Scorer
 from treetune.models.base import Candidate, Learner, Parser
 from treetune.models.feature_model import TreeParser
 from treetune.models.learning_options import LearningOptions
-from treetune.models.nested_state import parts_from_state, state_of_parts
+from treetune.models.nested_state import parsers_from_state, state_of_parts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 # How many trees of the base parser are reranked.
 RERANK_K = 16
+LARGEST_K = 4096
 
 
 class Reranker:
@@ -42,6 +44,8 @@ class Reranker:
             raise ConfigError(f"weight must be a number above 0, found {weight:g}")
         if k < 2:
             raise ConfigError(f"k must be at least 2, or there is nothing to rerank, found {k}")
+        if k > LARGEST_K:
+            raise ConfigError(f"k must be at most {LARGEST_K}, found {k}")
         self.base = base
         self.second = second
         self.weight = weight
@@ -149,7 +153,8 @@ class Reranker:
     @classmethod
     def from_state(cls, config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Reranker:
         """Rebuild both parsers from `state()`."""
-        return cls(**parts_from_state(config, tensors), weight=config["weight"], k=config["k"])
+        fields, parts = Fields(config), parsers_from_state(config, tensors, ("second", "base"))
+        return cls(**parts, weight=fields.positive("weight"), k=fields.integer("k", 2, LARGEST_K))
 
 
 def rerank_scores(

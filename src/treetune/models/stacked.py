@@ -15,7 +15,7 @@ from treetune.errors import DataError, ModelError
 from treetune.evaluation.scorers import Scorer
 from treetune.models.base import Candidate, Learner, OnlineDecoder, Parser
 from treetune.models.learning_options import LearningOptions
-from treetune.models.nested_state import parts_from_state, state_of_parts
+from treetune.models.nested_state import parsers_from_state, state_of_parts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -165,7 +165,7 @@ class StackedParser:
     @classmethod
     def from_state(cls, config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> StackedParser:
         """Rebuild both parsers from `state()`."""
-        return cls(**parts_from_state(config, tensors))
+        return cls(**parsers_from_state(config, tensors, ("base", "main")))
 
 
 class _MainLearner:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treetune.checked_state import Arrays, check_positive
 from treetune.weights import _flat_kernels as kernels
 from treetune.weights._flat_kernels import FlatAverages, FlatStore
-from treetune.weights.store import LARGEST_INT16, table_size
+from treetune.weights.store import LARGEST_INT16, check_keys, table_size
 
 ALL_BITS = np.array([2**64 - 1], np.uint64)
 LOWER_BITS = np.array([2**32 - 1], np.uint64)
@@ -156,6 +157,15 @@ class FlatFrozenWeights:
 
     @classmethod
     def from_tensors(cls, scale: float, tensors: dict[str, NDArray[Any]]) -> FlatFrozenWeights:
-        """Rebuild weights from `tensors()`."""
-        gaps = tensors["gaps"].astype(np.uint64) + (tensors["far_gaps"].astype(np.uint64) << np.uint64(32))
-        return cls(scale, np.cumsum(gaps, dtype=np.uint64), tensors["weights"].astype(np.int16, copy=False))
+        """Rebuild weights from `tensors()`, or raise ModelError: kernels rely on what is checked here."""
+        return cls.from_arrays(scale, Arrays(tensors))
+
+    @classmethod
+    def from_arrays(cls, scale: float, arrays: Arrays) -> FlatFrozenWeights:
+        """Rebuild weights from the arrays of a model; see `from_tensors`."""
+        check_positive(scale, "scale")
+        near = arrays.integers("gaps", np.uint32)
+        far = arrays.integers("far_gaps", np.uint8, len(near))
+        keys = np.cumsum(near.astype(np.uint64) + (far.astype(np.uint64) << np.uint64(32)), dtype=np.uint64)
+        check_keys(keys, int(kernels.KEY_SHIFT), table_size(len(keys), kernels.FULLEST), arrays)
+        return cls(scale, keys, arrays.integers("weights", np.int16, len(near)))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treetune.checked_state import Arrays, check_positive, expected
 from treetune.errors import ModelError
 from treetune.weights import _kernels as kernels
 from treetune.weights._kernels import Averages, Margins, Store, Update
@@ -17,6 +18,10 @@ LARGEST_INT8 = 127
 # A key is what is left of 64 bits when those of a reference to a row are taken off.
 _KEY_BYTES = 5
 ALL_BITS = np.uint64(2**64 - 1)
+# Frozen dense rows of a model file that need more than this are none that training makes.
+_LARGEST_DENSE = 1 << 32
+# So many sorted keys are spread over as many slots of a table at least, or look-ups would take a time without bound.
+_SPREAD = 4096
 
 
 def table_size(entries: int, fullest: float = kernels.FULLEST) -> int:
@@ -244,24 +249,41 @@ class FrozenWeights:
 
     @classmethod
     def from_tensors(cls, outputs: int, scale: float, tensors: dict[str, NDArray[Any]]) -> FrozenWeights:
-        """Rebuild weights from `tensors()`."""
-        is_quantized = "keys" not in tensors
-        return cls(
-            outputs,
-            scale,
-            _keys(tensors) if is_quantized else tensors["keys"].astype(np.uint64, copy=False),
-            tensors["counts"].astype(np.uint16, copy=False),
-            tensors["outputs"].astype(np.uint16, copy=False),
-            tensors["weights"].astype(np.int16, copy=False),
-            is_quantized=is_quantized,
-        )
+        """Rebuild weights from `tensors()`, or raise ModelError: kernels rely on what is checked here."""
+        return cls.from_arrays(outputs, scale, Arrays(tensors))
+
+    @classmethod
+    def from_arrays(cls, outputs: int, scale: float, arrays: Arrays) -> FrozenWeights:
+        """Rebuild weights from the arrays of a model; see `from_tensors`."""
+        check_positive(scale, "scale")
+        is_quantized = "keys" not in arrays
+        keys = _keys(arrays) if is_quantized else arrays.integers("keys", np.uint64)
+        check_keys(keys, int(kernels.REF_BITS), table_size(len(keys)), arrays)
+        counts = arrays.bounded("counts", np.uint16, len(keys), 1, outputs)
+        cells = int(counts.sum(dtype=np.int64))
+        cell_outputs = arrays.bounded("outputs", np.uint16, cells, 0, outputs - 1)
+        dense = int(np.count_nonzero(counts > kernels.MAX_CELLS)) * outputs * 2
+        if dense > _LARGEST_DENSE or cells + len(keys) > kernels.MAX_OFFSET:
+            raise ModelError(f"{arrays.path('counts')}: expected rows that fit into memory, found {cells:,} cells")
+        weights = arrays.integers("weights", np.int16, cells)
+        return cls(outputs, scale, keys, counts, cell_outputs, weights, is_quantized=is_quantized)
 
 
-def _keys(tensors: dict[str, NDArray[Any]]) -> NDArray[np.uint64]:
-    gaps = np.zeros(len(tensors["gaps.0"]), np.uint64)
-    for byte in range(_KEY_BYTES):
-        gaps |= tensors[f"gaps.{byte}"].astype(np.uint64) << np.uint64(8 * byte)
+def _keys(arrays: Arrays) -> NDArray[np.uint64]:
+    first = arrays.integers("gaps.0", np.uint8)
+    gaps = first.astype(np.uint64)
+    for byte in range(1, _KEY_BYTES):
+        gaps |= arrays.integers(f"gaps.{byte}", np.uint8, len(first)).astype(np.uint64) << np.uint64(8 * byte)
     return np.cumsum(gaps, dtype=np.uint64)
+
+
+def check_keys(keys: NDArray[np.uint64], shift: int, slots: int, arrays: Arrays) -> None:
+    """Raise ModelError unless keys ascend, fit above `shift` bits, and are spread over the slots of their table."""
+    if len(keys) and (int(keys[-1]) >> (64 - shift) or not (keys[1:] > keys[:-1]).all()):
+        raise ModelError(f"{arrays.path('keys')}: expected ascending keys of {64 - shift} bits, found others")
+    homes = ((keys[::_SPREAD] << np.uint64(shift)) >> np.uint64(32)) * np.uint64(slots) >> np.uint64(32)
+    if (np.diff(homes) < _SPREAD).any():
+        raise expected(arrays.path("keys"), "keys that are spread evenly", len(keys))
 
 
 def _narrowed(values: NDArray[Any]) -> NDArray[Any]:

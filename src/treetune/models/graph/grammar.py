@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from treetune.checked_state import expected
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.errors import ConfigError
 from treetune.features.clusters import Clusters
@@ -109,6 +110,18 @@ class GraphGrammar:
         if config.labels_by_tag and TAGS in encoder.columns:
             labels = labels.learn_tags(sentences, trees)
         return cls(encoder, labels, fitting, stacked)
+
+    def check(self, config: GraphConfig) -> None:
+        """Raise ModelError, or ConfigError for unknown atoms, unless all parts fit together as kernels rely on it."""
+        self.labels.check(self.encoder)
+        if self.is_stacked != self.encoder.is_stacked:
+            raise expected("stacked", "true if there is a column of base trees, else false", self.is_stacked)
+        used = needed(self.template_set, second_order=config.order == 2, joint=config.joint)
+        fitting = adapted(used, self.encoder.columns, stacked=self.is_stacked)
+        kinds = {kind_of_group(name) for name in fitting.names}
+        wanted = {ARC, LABEL, SIBLING} if config.order == 2 else {ARC, LABEL}
+        if fitting != self.template_set or not kinds >= wanted or not self.templates:
+            raise expected("templates", "templates that fit the columns and the order", len(self.template_set))
 
     @cached_property
     def masks(self) -> NDArray[np.bool_]:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from treetune.checked_state import Arrays, Fields
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.corpus.wellformed import is_tree
 from treetune.errors import DataError, ModelError, check_minimum
@@ -31,6 +32,7 @@ from treetune.models.graph.k_best import candidates
 from treetune.models.graph.search import Batch, check_memory, collect, run
 from treetune.models.graph.templates import compile_templates
 from treetune.models.labels import LabelTable
+from treetune.models.options import options_from_state
 from treetune.weights.flat import FlatFrozenWeights
 from treetune.weights.store import FrozenWeights
 
@@ -144,20 +146,18 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
     @classmethod
     def from_state(cls, config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Self:
         """Rebuild a trained parser from `state()`."""
-        parser = cls()
-        options = config["options"]
+        parser, fields, arrays = cls(), Fields(config), Arrays(tensors)
         # The templates themselves are in the file, so a set that came from a user's file is not needed again.
-        parser.config = GraphConfig(**{**options, "inputs": tuple(options["inputs"])})
+        parser.config = options_from_state(GraphConfig, fields.table("options"))
         labels = LabelTable.from_state(config)
-        encoder = Encoder.from_state(config["encoder"])
-        grammar = GraphGrammar(encoder, labels, TemplateSet.from_state(config), config["stacked"])
-        arcs = {name.removeprefix("arcs."): array for name, array in tensors.items() if name.startswith("arcs.")}
-        rows = {name.removeprefix("labels."): array for name, array in tensors.items() if name.startswith("labels.")}
+        encoder = Encoder.from_state(fields.value("encoder"))
+        grammar = GraphGrammar(encoder, labels, TemplateSet.from_state(config), fields.flag("stacked"))
+        grammar.check(parser.config)
         weights = GraphWeights(
-            FlatFrozenWeights.from_tensors(config["arc_scale"], arcs),
-            FrozenWeights.from_tensors(len(labels), config["label_scale"], rows),
+            FlatFrozenWeights.from_arrays(fields.positive("arc_scale"), arrays.part("arcs")),
+            FrozenWeights.from_arrays(len(labels), fields.positive("label_scale"), arrays.part("labels")),
         )
-        parser.set_trained(grammar, weights, trained_by=config["trained_by"])
+        parser.set_trained(grammar, weights, trained_by=fields.plain_table("trained_by"))
         return parser
 
     def _setup(self) -> SearchSetup:

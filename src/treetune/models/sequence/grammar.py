@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treetune.checked_state import Arrays, Fields, check_printable, expected
 from treetune.corpus.sentence import Sentence
-from treetune.corpus.tags import Tags, check_columns
+from treetune.corpus.tags import SEPARATOR, Tags, check_columns
 from treetune.errors import ConfigError
 from treetune.features.clusters import Clusters
 from treetune.features.encoding import FIRST_ID, INPUTS, Encoder
@@ -26,6 +27,8 @@ from treetune.weights._kernels import Store
 FAMILY = "sequence"
 # The column whose values the lexicon knows the tags of.
 WORD = "w"
+# Tables over pairs of tags stay in memory.
+MOST_TAGS = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -137,13 +140,24 @@ class TaggerGrammar:
     @classmethod
     def from_state(cls, config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> TaggerGrammar:
         """Rebuild a grammar from `state()`."""
-        own = {name.removeprefix("lexicon."): array for name, array in tensors.items() if name.startswith("lexicon.")}
-        return cls(
-            Encoder.from_state(config["encoder"]),
-            TagTable(tuple(config["labels"])),
-            Lexicon.from_state(config["lexicon"], own),
-            TemplateSet.from_state(config),
-        )
+        fields = Fields(config)
+        encoder, tags = Encoder.from_state(fields.value("encoder")), TagTable(tuple(fields.names("labels", MOST_TAGS)))
+        if WORD not in encoder.values or encoder.is_stacked:
+            raise expected("encoder.values", f"a column {WORD} and none of base trees", list(encoder.values))
+        size = FIRST_ID + len(encoder.values[WORD])
+        arrays = Arrays(tensors).part("lexicon")
+        lexicon = Lexicon.from_arrays(fields.table("lexicon"), arrays, size=size, boundary=tags.boundary)
+        return cls(encoder, tags, lexicon, TemplateSet.from_state(config))
+
+    def check(self, config: TaggerConfig) -> None:
+        """Raise ModelError, or ConfigError for unknown atoms, unless all parts fit together as kernels rely on it."""
+        check_printable(config.columns, "options.columns")
+        fitting = needed(self.template_set, config.order).adapt(self.encoder.columns, (TAG, CLASS))
+        if fitting != self.template_set or not len(self.templates.atom_seed):
+            raise expected("templates", "templates that fit the columns and the order", len(self.template_set))
+        for name in self.tags.names:
+            if len(name.split(SEPARATOR)) < len(config.columns):
+                raise expected("labels", f"joint tags of {len(config.columns)} columns", name)
 
 
 def encode_words(encoder: Encoder, sentences: Sequence[Sentence]) -> list[list[int]]:

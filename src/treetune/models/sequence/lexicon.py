@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treetune.checked_state import Arrays, Fields, expected, integers
 from treetune.corpus.tags import SEPARATOR, Tags
 from treetune.errors import DataError
 from treetune.features.encoding import FIRST_ID, NOTHING, ROOT_ID, UNSEEN
@@ -143,10 +144,20 @@ class Lexicon:
         return {"sets": [list(tags) for tags in self.sets]}, {"of_word": self.of_word, "classes": self.classes}
 
     @classmethod
-    def from_state(cls, config: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> Lexicon:
-        """Rebuild a lexicon from `state()`."""
-        of_word, classes = (tensors[name].astype(np.int32, copy=False) for name in ("of_word", "classes"))
-        return cls(tuple(tuple(tags) for tags in config["sets"]), of_word, classes)
+    def from_arrays(cls, config: Fields, arrays: Arrays, *, size: int, boundary: int) -> Lexicon:
+        """Rebuild a lexicon of `size` words and `boundary` tags from `state()`; kernels rely on these checks."""
+        path = config.path("sets")
+        first, *others = config.entries("sets") or [None]
+        sets = [(boundary,), *[tuple(integers(tags, path, boundary)) for tags in others]]
+        if first != [boundary] or len(sets) < kernels.OPEN + 1:
+            raise expected(path, f"the set [{boundary}] and the sets of all words", first)
+        for tags in sets:
+            if list(tags) != sorted(set(tags)):
+                raise expected(path, "sorted sets of tags", tags)
+        of_word = arrays.bounded("of_word", np.int32, size, 0, len(sets) - 1)
+        if np.flatnonzero(of_word == kernels.BOUNDARY).tolist() != [ROOT_ID]:
+            raise expected(arrays.path("of_word"), f"the set {kernels.BOUNDARY} for the root alone", size)
+        return cls(tuple(sets), of_word, arrays.bounded("classes", np.int32, size, 0, 2**31 - 1))
 
 
 def _open_tags(seen: Seen, least: int) -> tuple[int, ...]:

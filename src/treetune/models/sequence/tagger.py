@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from treetune.checked_state import Arrays, Fields
 from treetune.corpus.sentence import ROOT, Example, Sentence
 from treetune.corpus.tags import TAG_COLUMNS, Tagged, Tags, part_of, tagged, write_column
 from treetune.errors import ConfigError, DataError, ModelError, check_minimum
@@ -22,6 +23,7 @@ from treetune.features.encoding import COLUMNS, normalise
 from treetune.features.templates import check_clusters
 from treetune.models.base import Candidate
 from treetune.models.feature_model import FeatureModel
+from treetune.models.options import options_from_state
 from treetune.models.sequence._kernels import SearchResult, SearchSetup, Sets
 from treetune.models.sequence.grammar import WORD, TaggerConfig, TaggerGrammar, templates_of
 from treetune.models.sequence.search import collect, run, run_marginals
@@ -195,16 +197,14 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
     @classmethod
     def from_state(cls, config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Self:
         """Rebuild a trained tagger from `state()`."""
-        tagger = cls()
-        options: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in config["options"].items()
-        }
+        tagger, fields = cls(), Fields(config)
         # The templates themselves are in the file, so a set that came from a user's file is not needed again.
-        tagger.config = TaggerConfig(**options)
+        tagger.config = options_from_state(TaggerConfig, fields.table("options"))
         grammar = TaggerGrammar.from_state(config, tensors)
-        own = {name.removeprefix("weights."): array for name, array in tensors.items() if name.startswith("weights.")}
-        weights = FrozenWeights.from_tensors(len(grammar.tags), config["scale"], own)
-        tagger.set_trained(grammar, weights, trained_by=config["trained_by"])
+        grammar.check(tagger.config)
+        arrays = Arrays(tensors).part("weights")
+        weights = FrozenWeights.from_arrays(len(grammar.tags), fields.positive("scale"), arrays)
+        tagger.set_trained(grammar, weights, trained_by=fields.plain_table("trained_by"))
         return tagger
 
     def set_trained(

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from treetune.checked_state import Fields, check_printable, expected
+
 Words = tuple[str, ...]
 
 # An ending is believed if so many different tokens had it, and so large a part of all tokens with it were split so.
@@ -74,10 +76,18 @@ class MultiwordTable:
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> MultiwordTable:
         """Rebuild a table from `state()`."""
-        return cls(
-            {form: tuple(words) for form, words in state["tokens"].items()},
-            {form: tuple(words) for form, words in state["endings"].items()},
-        )
+        fields = Fields(state, "multiword")
+        return cls(*(_words(fields.table(name)) for name in ("tokens", "endings")))
+
+
+def _words(table: Fields) -> dict[str, Words]:
+    """Return the checked words of forms or endings; the first word of an ending may be the stem alone."""
+    found = {form: tuple(table.texts(form)) for form in table}
+    for form, words in found.items():
+        check_printable(words, table.path(form))
+        if len(words) < 2 or not all(words[1:]):
+            raise expected(table.path(form), "two words or more", list(words))
+    return found
 
 
 def _endings(usual: dict[str, Words], table: dict[str, Words]) -> dict[str, Words]:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from treetune.checked_state import Arrays, Fields
 from treetune.corpus.sentence import Sentence
 from treetune.corpus.textfiles import text_blocks
 from treetune.errors import DataError, ModelError
@@ -119,19 +120,18 @@ class Tokenizer:
 
     @classmethod
     def from_state(cls, config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Self:
-        """Rebuild a tokenizer from its `state()`."""
-        made = cls()
-        made._use_templates(*(TemplateSet.from_state(config["templates"][name]) for name in ("tokens", "sentences")))
-
-        def part(name: str) -> FlatFrozenWeights:
-            own = {key.removeprefix(f"{name}."): array for key, array in tensors.items() if key.startswith(f"{name}.")}
-            return FlatFrozenWeights.from_tensors(config["scales"][name], own)
-
+        """Make the tokenizer that gave this state."""
+        made, fields, arrays = cls(), Fields(config), Arrays(tensors)
+        templates, scales = fields.table("templates"), fields.table("scales")
+        made._use_templates(*(TemplateSet.from_state(templates.value(name)) for name in ("tokens", "sentences")))
+        tokens, sentences = (
+            FlatFrozenWeights.from_arrays(scales.positive(name), arrays.part(name)) for name in ("tokens", "sentences")
+        )
         made.weights = TokenizerWeights(
-            tokens=part("tokens"),
-            sentences=part("sentences"),
-            runs=kernels.Runs(tensors["split_runs"].astype(np.uint64, copy=False), config["dense"]),
-            multiword=MultiwordTable.from_state(config["multiword"]),
+            tokens=tokens,
+            sentences=sentences,
+            runs=kernels.Runs(arrays.integers("split_runs", np.uint64), fields.flag("dense")),
+            multiword=MultiwordTable.from_state(fields.value("multiword")),
         )
         return made
 

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from treetune.checked_state import expected
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.errors import ConfigError
 from treetune.features.clusters import CLUSTER_COLUMNS, Clusters
@@ -23,13 +24,18 @@ from treetune.weights._kernels import Store
 
 # The folder of feature sets, and the name of the model.
 FAMILY = "transition"
+# Wider beams take gigabytes.
+LARGEST_BEAM = 4096
 
 
 @dataclass(frozen=True)
 class TransitionConfig:
     """The options of a transition parser."""
 
-    beam: int = option(8, "Number of parser states kept at each step; 1 is greedy search.", minimum=1, search=True)
+    beam: int = option(
+        8, "Number of parser states kept at each step; 1 is greedy search.",
+        minimum=1, maximum=LARGEST_BEAM, search=True,
+    )  # fmt: skip
     features: str = option("default", "Feature set: a name, or a file of templates (.txt).")
     inputs: tuple[str, ...] = option(
         INPUTS, "Tag columns the parser may use, where the treebank has them.", choices=INPUTS, noun="input column"
@@ -84,6 +90,15 @@ class Grammar:
         if config.labels_by_tag and TAGS in encoder.columns:
             labels = labels.learn_tags(sentences, trees)
         return cls(encoder, labels, template_set, stacked, config.backward)
+
+    def check(self) -> None:
+        """Raise ModelError, or ConfigError for unknown atoms, unless all parts fit together as kernels rely on it."""
+        self.labels.check(self.encoder)
+        if self.is_stacked != self.encoder.is_stacked:
+            raise expected("stacked", "true if there is a column of base trees, else false", self.is_stacked)
+        fitting = self.template_set if self.is_stacked else self.template_set.without(reads_base_tree)
+        if fitting.adapt(self.encoder.columns, STATE_VALUES) != self.template_set or not self.templates:
+            raise expected("templates", "templates that fit the columns of the model", len(self.template_set))
 
     @cached_property
     def templates(self) -> kernels.Templates:

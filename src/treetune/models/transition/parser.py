@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from treetune.checked_state import Arrays, Fields
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.corpus.wellformed import is_tree
 from treetune.errors import ModelError, check_minimum
@@ -18,6 +19,7 @@ from treetune.models.base import Candidate
 from treetune.models.constraints import encode_fixed
 from treetune.models.feature_model import TreeParser
 from treetune.models.labels import LabelTable
+from treetune.models.options import options_from_state
 from treetune.models.training_trees import lift_known
 from treetune.models.transition import _kernels as kernels
 from treetune.models.transition._kernels import Arcs
@@ -184,16 +186,16 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
     @classmethod
     def from_state(cls, config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> TransitionParser:
         """Rebuild a trained parser from `state()`."""
-        parser = cls()
-        options = config["options"]
+        parser, fields = cls(), Fields(config)
         # The templates themselves are in the file, so a set that came from a user's file is not needed again.
-        parser.config = TransitionConfig(**{**options, "inputs": tuple(options["inputs"])})
+        parser.config = options_from_state(TransitionConfig, fields.table("options"))
         labels = LabelTable.from_state(config)
         templates = TemplateSet.from_state(config)
-        stacked, backward = config["stacked"], parser.config.backward
-        grammar = Grammar(Encoder.from_state(config["encoder"]), labels, templates, stacked, backward)
-        weights = FrozenWeights.from_tensors(outputs(labels), config["scale"], tensors)
-        parser.set_trained(grammar, weights, trained_by=config["trained_by"])
+        stacked, backward = fields.flag("stacked"), parser.config.backward
+        grammar = Grammar(Encoder.from_state(fields.value("encoder")), labels, templates, stacked, backward)
+        grammar.check()
+        weights = FrozenWeights.from_arrays(outputs(labels), fields.positive("scale"), Arrays(tensors))
+        parser.set_trained(grammar, weights, trained_by=fields.plain_table("trained_by"))
         return parser
 
     def _setup(self, beam: int) -> kernels.SearchSetup:
