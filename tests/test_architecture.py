@@ -27,7 +27,7 @@ RANKS = {
     "config": 8,
     "cluster": 9, "cli": 9, "web": 9, "integrations": 9, "__main__": 10,
 }  # fmt: skip
-# All kernels of a room live in one file, because Numba's cache does not see changes in another.
+# Kernels that call one another stay together.
 LARGEST_MODULE = 400
 LARGE_ON_PURPOSE = "_kernels.py"
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,16 @@ def test_errors_become_one_line(error: BaseException, code: int, line: str, monk
     monkeypatch.setattr(evaluate_module, "read_trees", fail)
     result = run("evaluate", "a", "b")
     assert (result.code, result.out, result.err) == (code, "", line + "\n")
+
+
+@pytest.mark.filterwarnings("default")
+def test_warnings_become_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def warn(*args: object, **options: object) -> None:
+        warnings.warn("kernels are kept elsewhere", RuntimeWarning, stacklevel=2)
+        raise DataError("and then")
+
+    monkeypatch.setattr(evaluate_module, "read_trees", warn)
+    assert run("evaluate", "a", "b").err == "warning: kernels are kept elsewhere\nerror: and then\n"
 
 
 def test_a_fault_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:

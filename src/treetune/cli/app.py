@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -97,7 +98,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Sequence[str] | None) -> int:
     try:
-        code = app(args=arguments, prog_name="treetune", standalone_mode=False)
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            code = app(args=arguments, prog_name="treetune", standalone_mode=False)
         with full_disk_said(STDOUT):
             sys.stdout.flush()
     except TreetuneError as error:
@@ -131,6 +134,10 @@ def _found(error: Exception) -> str:
     # Newer versions of typer leave the check of values to pydantic, which says only what it expected.
     details = getattr(error.__cause__, "errors", None)
     return "" if details is None else f", found {details()[0]['input']}"
+
+
+def _show_warning(message: Warning | str, *place: Any, **named: Any) -> None:
+    note(f"warning: {message}")
 
 
 def _fail(message: str, code: int, *, title: str = "error") -> int:

@@ -3,8 +3,6 @@
 Beside them the online updates of all learners: the pending `Update`, and k-best MIRA, from sparse feature differences
 between gold and k candidates to the smallest change of the weights that scores gold above each by its loss.
 
-numba's cache does not notice changes in another file: after a change here remove the cached kernels of `models/`.
-
 A table entry packs the upper 36 bits of a feature's hash above a 28-bit reference to its row; two features
 share a row with probability 2^-36 a pair. A reference with `DENSE_BIT` names a dense row; any other is the
 offset of a short row: a header (number of cells, size class), then its cells.

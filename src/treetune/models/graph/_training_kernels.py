@@ -1,8 +1,4 @@
-"""Training kernels of graph parsers: perceptron, k-best MIRA and factored MIRA.
-
-numba's cache does not notice changes in another file: after a change in `_arc_kernels` or `_kernels` remove what is
-cached of this one.
-"""
+"""Training kernels of graph parsers: perceptron, k-best MIRA and factored MIRA."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Forward-backward kernels of linear chains: marginal probabilities, and the gradient of a CRF.
-
-numba's cache does not notice changes in another file: after a change in `_kernels` remove what is cached of this one.
-"""
+"""Forward-backward kernels of linear chains: marginal probabilities, and the gradient of a CRF."""
 
 from __future__ import annotations
 

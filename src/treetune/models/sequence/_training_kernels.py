@@ -1,7 +1,4 @@
-"""Training kernels of linear chains: perceptron and k-best MIRA.
-
-numba's cache does not notice changes in another file: after a change in `_kernels` remove what is cached of this one.
-"""
+"""Training kernels of linear chains: perceptron and k-best MIRA."""
 
 from __future__ import annotations
 

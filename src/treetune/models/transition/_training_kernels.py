@@ -1,7 +1,4 @@
-"""Training kernels of the arc-eager parser: beam search with gold beside it, dynamic oracle, online updates.
-
-numba's cache does not notice changes in another file: after a change in `_kernels` remove what is cached of this one.
-"""
+"""Training kernels of the arc-eager parser: beam search with gold beside it, dynamic oracle, online updates."""
 
 from __future__ import annotations
 
