@@ -161,7 +161,7 @@ def _header_bytes(kind: str, config: dict[str, Any], tensors: Tensors, info: dic
         "treetune": treetune.__version__,
         "kind": kind,
         "config": config,
-        "tensors": {name: {"dtype": str(array.dtype), "shape": list(array.shape)} for name, array in tensors.items()},
+        "tensors": {name: {"dtype": array.dtype.name, "shape": list(array.shape)} for name, array in tensors.items()},
         "info": info,
     }
     text = json.dumps(content, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -291,7 +291,7 @@ def _unpack(payload: bytes, header: Header, path: str | Path) -> Tensors:
         found = safetensors.numpy.load(zstandard.ZstdDecompressor().decompress(payload))
     except (zstandard.ZstdError, safetensors.SafetensorError, *_STRANGE_STATE) as error:
         raise _damaged(path, f"its weights cannot be unpacked ({error})") from None
-    shown = {name: {"dtype": str(array.dtype), "shape": list(array.shape)} for name, array in found.items()}
+    shown = {name: {"dtype": array.dtype.name, "shape": list(array.shape)} for name, array in found.items()}
     for name in sorted(shown.keys() | header.tensors.keys()):
         if shown.get(name) != header.tensors.get(name):
             wanted, own = (_type_and_shape(table.get(name)) for table in (header.tensors, shown))
