@@ -258,8 +258,10 @@ def _check_depth(content: list[Any]) -> None:
     """Raise ModelError if tables and lists are nested deeper than those of any model."""
     level: list[Any] = content
     for _ in range(_DEEPEST):
-        inner = (part.values() if isinstance(part, dict) else part for part in level)
-        level = [value for values in inner for value in values if isinstance(value, dict | list)]
+        inner = [part.values() if isinstance(part, dict) else part for part in level]
+        # Most are long lists of texts, whose types alone are looked at.
+        nested = [values for values in inner if not {dict, list}.isdisjoint(map(type, values))]
+        level = [value for values in nested for value in values if isinstance(value, dict | list)]
         if not level:
             return
     raise ModelError(f"config and info: expected at most {_DEEPEST} levels of tables and lists, found more")
