@@ -35,6 +35,7 @@ from treetune.models.pipeline import Pipeline
 from treetune.models.quantize import quantize
 from treetune.models.reranker import Reranker
 from treetune.models.sequence.tagger import Tagger
+from treetune.models.transition._kernels import ADDRESSES
 from treetune.models.transition.parser import TransitionParser
 from treetune.sample import generate
 
@@ -44,6 +45,20 @@ SENTENCES = [replace(example.sentence, base_tree=None) for example in generate(3
 TEXT = "The dog sees a cat. He can't spilled it.\n\nA cat was a story."
 NUMBERS = (0, -1, 1, 2, 3, 255, 65535, 2**31, 2**63, 10**30, 0.5, 1e-320, 1e300, float("nan"), float("inf"), True)
 TEXTS = ("", "x", "w", "upos", "\x1b[31m", "a\tb\nc", "\ud800", "S0.w", "H<.w", "S0.base", "T-2.tag", "W+9999999999.w")
+COLUMNS = ("w", "suffix", "t", "u", "x", "f", "g", "c4", "lower")
+VALUES = (*COLUMNS, "label", "vl", "vr", "sl", "sr", "dist", "dir", "base", "tag", "class")
+GRAPH_ADDRESSES = ("H", "D", "A", "B", "S", "G", "Dl", "Dr", "W", "T")
+SHIFTS = ("-1", "+1", "-2", "+9", "+99999", "<", ">", "^")
+PLAUSIBLE: dict[str, tuple[Any, ...]] = {
+    "order": (1, 2),
+    "decoder": ("projective", "non-projective"),
+    "labels": ("joint", "second-stage"),
+    "beam": (1, 2, 3, 4, 7, 64, 4096),
+    "backward": (True, False),
+    "columns": (["upos"], ["xpos"], ["feats"], ["ner"], ["upos", "feats"]),
+    "inputs": ([], ["upos"], ["feats", "xpos"]),
+    "spans": (True, False),
+}
 TYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")
 
 
@@ -89,11 +104,12 @@ def read(path: Path) -> Content:
     return json.loads(data[96 : 96 + length]), safetensors.numpy.load(payload)
 
 
-def seal(header: dict[str, Any] | bytes, tensors: dict[str, Any]) -> bytes:
+def seal(header: dict[str, Any] | bytes, tensors: dict[str, Any], payload: bytes | None = None) -> bytes:
     """Return a file whose checksums are right, whatever it holds."""
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
     dense = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
-    payload = zstandard.ZstdCompressor(level=1).compress(safetensors.numpy.save(dense))
+    if payload is None:
+        payload = zstandard.ZstdCompressor(level=1).compress(safetensors.numpy.save(dense))
     fixed = storage.MAGIC + struct.pack("<IQQ", storage.FORMAT, len(text), len(payload))
     fixed += hashlib.sha256(payload).digest()
     return fixed + hashlib.sha256(fixed + text).digest() + text + payload
@@ -108,10 +124,13 @@ def mutate(content: Content, draw: random.Random) -> bytes:
     """Return a file of one to three mutations."""
     header, tensors = copy.deepcopy(content[0]), dict(content[1])
     for _ in range(draw.choice((1, 1, 1, 2, 3))):
-        if draw.random() < 0.5:
-            _mutate_arrays(tensors, draw)
-        else:
-            _mutate_header(header, draw)
+        draw.choice(
+            (
+                lambda: _mutate_arrays(tensors, draw),
+                lambda: _mutate_header(header, draw),
+                lambda: _mutate_plausibly(header, tensors, draw),
+            )
+        )()
     if draw.random() < 0.95 and isinstance(header.get("tensors"), dict):
         header["tensors"] = listed(tensors)
     if draw.random() < 0.01:
@@ -124,7 +143,7 @@ def mutate(content: Content, draw: random.Random) -> bytes:
 def _mutate_header(header: dict[str, Any], draw: random.Random) -> None:
     """Change one value somewhere in the header, each branch equally likely."""
     node: Any = header
-    key: Any = draw.choice(("config",) * 20 + tuple(header))
+    key: Any = "config" if "config" in header and draw.random() < 0.8 else draw.choice(sorted(header))
     while isinstance(node.get(key) if isinstance(node, dict) else node[key], dict | list) and draw.random() < 0.85:
         inner = node[key]
         if not inner:
@@ -139,6 +158,44 @@ def _mutate_header(header: dict[str, Any], draw: random.Random) -> None:
         node[key] = draw.choice((*NUMBERS, *TEXTS, None, [], {}, [[]], {"x": 1}, [1, 2], ["x"]))
     else:
         node[key] = _changed(node[key], draw)
+
+
+def _mutate_plausibly(header: dict[str, Any], tensors: dict[str, Any], draw: random.Random) -> None:
+    """Change what a check of types and sizes alone would let pass: options, templates, labels, vocabularies, values."""
+    config = _some_config(header.get("config"), draw)
+    options, templates = config.get("options"), config.get("templates")
+    how = draw.randrange(5)
+    if how == 0 and isinstance(options, dict):
+        name = draw.choice(sorted(PLAUSIBLE))
+        options[name] = draw.choice(PLAUSIBLE[name])
+    elif how == 1 and isinstance(templates, list) and templates and isinstance(templates[0], list):
+        group = draw.choice(templates)
+        group[draw.randrange(len(group))] = [_atom(draw) for _ in range(draw.randrange(1, 4))]
+    elif how == 2 and isinstance(config.get("labels_at_root"), list) and isinstance(config.get("labels"), list):
+        for name in ("labels_at_root", "labels_at_word"):
+            config[name] = [draw.random() < 0.5 for _ in config["labels"]]
+    elif how == 3 and isinstance(config.get("encoder"), dict):
+        config["stacked"] = draw.random() < 0.5
+        values = config["encoder"].get("values", {})
+        values[draw.choice(COLUMNS)] = draw.sample(["NOUN", "VERB", "DET", "the", "a", "x"], draw.randrange(6))
+    elif tensors:
+        name = draw.choice(sorted(tensors))
+        array = tensors[name]
+        if len(array) and array.ndim == 1:
+            tensors[name] = np.array([draw.choice(array.tolist()) for _ in array], array.dtype)
+
+
+def _some_config(config: Any, draw: random.Random) -> dict[str, Any]:
+    """Return the configuration of a model, or of one of its parts."""
+    while isinstance(config, dict) and isinstance(config.get("parts"), dict) and config["parts"]:
+        part = draw.choice(list(config["parts"].values()))
+        config = part.get("config") if isinstance(part, dict) else None
+    return config if isinstance(config, dict) else {}
+
+
+def _atom(draw: random.Random) -> str:
+    """Return an atom of some family of models; most are unknown to most."""
+    return f"{draw.choice((*ADDRESSES, *GRAPH_ADDRESSES))}{draw.choice(('',) * 5 + SHIFTS)}.{draw.choice(VALUES)}"
 
 
 def _changed(value: Any, draw: random.Random) -> Any:

@@ -153,7 +153,7 @@ def texts(value: object, path: str) -> list[str]:
     """Return a list of texts."""
     if not isinstance(value, list | tuple):
         raise expected(path, "a list of texts", value)
-    if set(map(type, value)) - {str}:
+    if not {str}.issuperset(map(type, value)):
         raise expected(path, "texts only", next(part for part in value if type(part) is not str))
     return list(value)
 

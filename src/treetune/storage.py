@@ -163,7 +163,7 @@ def _header_bytes(kind: str, config: dict[str, Any], tensors: Tensors, info: dic
         "treetune": treetune.__version__,
         "kind": kind,
         "config": config,
-        "tensors": {name: {"dtype": str(array.dtype), "shape": list(array.shape)} for name, array in tensors.items()},
+        "tensors": {name: {"dtype": array.dtype.name, "shape": list(array.shape)} for name, array in tensors.items()},
         "info": info,
     }
     text = json.dumps(content, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -261,8 +261,10 @@ def _check_depth(content: list[Any]) -> None:
     """Raise ModelError if tables and lists are nested deeper than those of any model."""
     level: list[Any] = content
     for _ in range(_DEEPEST):
-        inner = (part.values() if isinstance(part, dict) else part for part in level)
-        level = [value for values in inner for value in values if isinstance(value, dict | list)]
+        inner = [part.values() if isinstance(part, dict) else part for part in level]
+        # Most are long lists of texts, whose types alone are looked at.
+        nested = [values for values in inner if not {dict, list}.isdisjoint(map(type, values))]
+        level = [value for values in nested for value in values if isinstance(value, dict | list)]
         if not level:
             return
     raise ModelError(f"config and info: expected at most {_DEEPEST} levels of tables and lists, found more")
@@ -294,7 +296,7 @@ def _unpack(payload: bytes, header: Header, path: str | Path) -> Tensors:
         found = safetensors.numpy.load(zstandard.ZstdDecompressor().decompress(payload))
     except (zstandard.ZstdError, safetensors.SafetensorError, *_STRANGE_STATE) as error:
         raise _damaged(path, f"its weights cannot be unpacked ({error})") from None
-    shown = {name: {"dtype": str(array.dtype), "shape": list(array.shape)} for name, array in found.items()}
+    shown = {name: {"dtype": array.dtype.name, "shape": list(array.shape)} for name, array in found.items()}
     for name in sorted(shown.keys() | header.tensors.keys()):
         if shown.get(name) != header.tensors.get(name):
             wanted, own = (_type_and_shape(table.get(name)) for table in (header.tensors, shown))

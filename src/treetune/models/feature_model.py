@@ -41,6 +41,16 @@ class FeatureModel(ABC, Generic[Config, Grammar, Weights, Output]):
         self._weights: Weights | None = None
         self._trained_by: Mapping[str, Any] = {}
 
+    @classmethod
+    def _with_stored(cls, config: Config) -> Self:
+        """Return an untrained model with the options of a file, which has the templates themselves beside them.
+
+        A set that came from a user's file is not needed again.
+        """
+        made = cls.__new__(cls)
+        FeatureModel.__init__(made, config, {})
+        return made
+
     def set_trained(self, grammar: Grammar, weights: Weights, *, trained_by: Mapping[str, Any] | None = None) -> None:
         """Take over what was learned; learners call this.
 

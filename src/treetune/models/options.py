@@ -17,6 +17,9 @@ from treetune.errors import ConfigError, unknown_name
 
 Config = TypeVar("Config")
 
+# The least working memory in GB that a model file may allow.
+SMALLEST_MEMORY = 0.01
+
 # What a value must be, in words and as a class, by the type of the default.
 _TYPES: dict[type, tuple[str, type]] = {
     int: ("a whole number", Integral),
@@ -81,6 +84,12 @@ def check_memory_limit(gigabytes: float) -> None:
     """Raise ConfigError unless `max_memory` is a finite number above 0."""
     if not 0 < gigabytes < float("inf"):
         raise ConfigError(f"max_memory must be a number of GB above 0, found {gigabytes:g}")
+
+
+def check_stored_memory(gigabytes: float) -> None:
+    """Raise ModelError if a model stores a `max_memory` that no sentence could be parsed with."""
+    if gigabytes < SMALLEST_MEMORY:
+        raise expected("options.max_memory", f"{SMALLEST_MEMORY} GB or more", gigabytes)
 
 
 def with_values(config: Config, options: Mapping[str, Any]) -> Config:

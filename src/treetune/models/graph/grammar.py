@@ -29,7 +29,7 @@ from treetune.models.graph.templates import (
     needed,
 )
 from treetune.models.labels import TAGS, LabelTable
-from treetune.models.options import check_memory_limit, check_values, option
+from treetune.models.options import check_memory_limit, check_stored_memory, check_values, option
 from treetune.weights.flat import FlatFrozenWeights
 from treetune.weights.store import FrozenWeights
 
@@ -113,6 +113,7 @@ class GraphGrammar:
 
     def check(self, config: GraphConfig) -> None:
         """Raise ModelError, or ConfigError for unknown atoms, unless all parts fit together as kernels rely on it."""
+        check_stored_memory(config.max_memory)
         self.labels.check(self.encoder)
         if self.is_stacked != self.encoder.is_stacked:
             raise expected("stacked", "true if there is a column of base trees, else false", self.is_stacked)

@@ -146,9 +146,8 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
     @classmethod
     def from_state(cls, config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Self:
         """Rebuild a trained parser from `state()`."""
-        parser, fields, arrays = cls(), Fields(config), Arrays(tensors)
-        # The templates themselves are in the file, so a set that came from a user's file is not needed again.
-        parser.config = options_from_state(GraphConfig, fields.table("options"))
+        fields, arrays = Fields(config), Arrays(tensors)
+        parser = cls._with_stored(options_from_state(GraphConfig, fields.table("options")))
         labels = LabelTable.from_state(config)
         encoder = Encoder.from_state(fields.value("encoder"))
         grammar = GraphGrammar(encoder, labels, TemplateSet.from_state(config), fields.flag("stacked"))

@@ -18,7 +18,7 @@ from treetune.errors import ConfigError
 from treetune.features.clusters import Clusters
 from treetune.features.encoding import FIRST_ID, INPUTS, Encoder
 from treetune.features.templates import TemplateSet, load_templates
-from treetune.models.options import check_memory_limit, check_values, option
+from treetune.models.options import check_memory_limit, check_stored_memory, check_values, option
 from treetune.models.sequence import _kernels as kernels
 from treetune.models.sequence.lexicon import Lexicon, TagTable, fixed_sets
 from treetune.models.sequence.templates import CLASS, TAG, TAG_ATOMS, columns_of, compile_templates, needed
@@ -151,6 +151,7 @@ class TaggerGrammar:
 
     def check(self, config: TaggerConfig) -> None:
         """Raise ModelError, or ConfigError for unknown atoms, unless all parts fit together as kernels rely on it."""
+        check_stored_memory(config.max_memory)
         check_printable(config.columns, "options.columns")
         fitting = needed(self.template_set, config.order).adapt(self.encoder.columns, (TAG, CLASS))
         if fitting != self.template_set or not len(self.templates.atom_seed):

@@ -197,9 +197,8 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
     @classmethod
     def from_state(cls, config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Self:
         """Rebuild a trained tagger from `state()`."""
-        tagger, fields = cls(), Fields(config)
-        # The templates themselves are in the file, so a set that came from a user's file is not needed again.
-        tagger.config = options_from_state(TaggerConfig, fields.table("options"))
+        fields = Fields(config)
+        tagger = cls._with_stored(options_from_state(TaggerConfig, fields.table("options")))
         grammar = TaggerGrammar.from_state(config, tensors)
         grammar.check(tagger.config)
         arrays = Arrays(tensors).part("weights")

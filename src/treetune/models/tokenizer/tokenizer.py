@@ -121,7 +121,7 @@ class Tokenizer:
     @classmethod
     def from_state(cls, config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Self:
         """Make the tokenizer that gave this state."""
-        made, fields, arrays = cls(), Fields(config), Arrays(tensors)
+        made, fields, arrays = cls.__new__(cls), Fields(config), Arrays(tensors)
         templates, scales = fields.table("templates"), fields.table("scales")
         made._use_templates(*(TemplateSet.from_state(templates.value(name)) for name in ("tokens", "sentences")))
         tokens, sentences = (

@@ -186,9 +186,8 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
     @classmethod
     def from_state(cls, config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> TransitionParser:
         """Rebuild a trained parser from `state()`."""
-        parser, fields = cls(), Fields(config)
-        # The templates themselves are in the file, so a set that came from a user's file is not needed again.
-        parser.config = options_from_state(TransitionConfig, fields.table("options"))
+        fields = Fields(config)
+        parser = cls._with_stored(options_from_state(TransitionConfig, fields.table("options")))
         labels = LabelTable.from_state(config)
         templates = TemplateSet.from_state(config)
         stacked, backward = fields.flag("stacked"), parser.config.backward
