@@ -32,14 +32,16 @@ import llvmlite
 import numba
 import numpy as np
 
+from treetune.features.linked_code import set_environments
+
 # Untyped, and in some versions of numba private.
 _compiler: Any = import_module("numba.core.compiler")
 _serialize: Any = import_module("numba.core.serialize")
 _config: Any = numba.config
 
 PACKAGE = Path(__file__).resolve().parents[1]
-# Modules beside the kernels whose constants are compiled into them.
-CONSTANTS = ("models/tokenizer/characters.py",)
+# Modules beside the kernels that decide what is compiled.
+CONSTANTS = ("models/tokenizer/characters.py", "features/linked_code.py")
 SUFFIX = ".nbc"
 _FOLDER = f"kernels-{sys.implementation.cache_tag}-"
 _DIGEST = hashlib.sha256().digest_size
@@ -148,6 +150,7 @@ class KernelCache:
 
     def save_overload(self, sig: Any, compiled: Any) -> None:
         """Write the compiled code for a signature to the first folder that can be written to."""
+        set_environments(compiled)
         if compiled.library.has_dynamic_globals:
             return
         key = sig, compiled.codegen.magic_tuple()
