@@ -36,6 +36,7 @@ from treetune.features.linked_code import set_environments
 
 # Untyped, and in some versions of numba private.
 _compiler: Any = import_module("numba.core.compiler")
+_runtime: Any = import_module("numba.core.runtime")
 _serialize: Any = import_module("numba.core.serialize")
 _config: Any = numba.config
 
@@ -134,7 +135,9 @@ class KernelCache:
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled code for a signature, None if it is missing or cannot be used."""
-        target_context.refresh()
+        # What compiled code may call. `target_context.refresh()` would import all that the compiler knows, which takes
+        # a quarter of the time of a short parse.
+        _runtime.rtsys.initialize(target_context)
         key = sig, target_context.codegen().magic_tuple()
         for folder in cache_folders():
             try:
