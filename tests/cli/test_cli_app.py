@@ -22,7 +22,19 @@ from treetune.cli import evaluate as evaluate_module
 from treetune.cli.console import EXIT_CODES
 from treetune.errors import ConfigError, DataError, ModelError, TreetuneError
 
-COMMANDS = ("train", "parse", "tag", "evaluate", "reorder", "jackknife", "rerank", "clusters", "info", "demo")
+COMMANDS = (
+    "train",
+    "parse",
+    "tag",
+    "evaluate",
+    "reorder",
+    "jackknife",
+    "rerank",
+    "clusters",
+    "info",
+    "demo",
+    "compile",
+)
 PYTHON = (sys.executable, "-m", "treetune")
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from treetune.features import kernel_cache
-from treetune.features._kernels import entry
+from treetune.features._kernels import entry, inner, part
 
 
 def double(value):  # type: ignore[no-untyped-def]
@@ -107,6 +107,27 @@ def test_all_that_is_compiled_into_kernels_is_hashed() -> None:
                 if source.is_dir():
                     imported = [source / f"{alias.name}.py" for alias in node.names]
                 assert set(imported) <= {*hashed, package / "features" / "kernel_cache.py"}
+
+
+def test_kernels_that_others_call_are_linked_into_them(folder: Path) -> None:
+    @part
+    def halve(value):  # type: ignore[no-untyped-def]
+        if value % 2:
+            raise ValueError("odd")
+        return value // 2
+
+    @inner
+    def quarter(value):  # type: ignore[no-untyped-def]
+        return halve(halve(value))
+
+    def eighth(value):  # type: ignore[no-untyped-def]
+        return halve(quarter(value))
+
+    for kernel in (entry(eighth), entry(eighth)):
+        assert kernel(24) == 3
+        with pytest.raises(ValueError, match="odd"):
+            kernel(4)
+    assert len(list(folder.iterdir())) == 1
 
 
 def test_folders_of_older_sources_are_removed(folder: Path) -> None:

@@ -21,7 +21,19 @@ from treetune.corpus.files import STDOUT, full_disk_said
 from treetune.errors import ConfigError, TreetuneError
 
 # Each is the function of this name, or the group of commands, in the module of this name.
-COMMANDS = ("train", "parse", "tag", "evaluate", "jackknife", "rerank", "clusters", "info", "demo", "reorder")
+COMMANDS = (
+    "train",
+    "parse",
+    "tag",
+    "evaluate",
+    "jackknife",
+    "rerank",
+    "clusters",
+    "info",
+    "demo",
+    "reorder",
+    "compile",
+)
 HELP_OPTIONS = {"help_option_names": ["-h", "--help"]}
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from treetune.cli.compiling import compile_for
 from treetune.cli.console import note
 from treetune.cli.input import (
     DEFAULT_MODEL,
@@ -109,6 +110,7 @@ def parse(
     _check_parts(pipeline, model, k_best=k_best, constrained=constrained, keep_tags=keep_tags, base=base)
     if pipeline.parser is None:
         note(f"{model} has no parser; what is written has no trees", quiet=quiet)
+    compile_for(pipeline, model, text="text" in reads.holds, quiet=quiet)
     search = {"beam": beam, "decoder": decoder, "max_memory": max_memory}
     pipeline = pipeline.with_options(**{name: value for name, value in search.items() if value is not None})
     report = SkipReport()

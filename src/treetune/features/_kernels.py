@@ -17,9 +17,11 @@ import numpy as np
 from numba import njit
 
 from treetune.features.kernel_cache import KernelCache
+from treetune.features.linked_code import linked_options
 
 _LEAN: dict[str, Any] = {"_nrt": False}
-_PART: dict[str, Any] = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_ENTRY: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
+_PART: dict[str, Any] = linked_options()
 
 
 def _cached(**options: Any) -> Callable[[Any], Any]:
@@ -33,8 +35,8 @@ def _cached(**options: Any) -> Callable[[Any], Any]:
     return compiled
 
 
-entry: Any = _cached(nogil=True)
-lean_entry: Any = _cached(nogil=True, **_LEAN)
+entry: Any = _cached(**_ENTRY)
+lean_entry: Any = _cached(**_ENTRY, **_LEAN)
 part: Any = njit(**_PART)
 lean_part: Any = njit(**_PART, **_LEAN)
 fast_part: Any = njit(**_PART, fastmath={"nnan", "nsz"})

@@ -32,14 +32,17 @@ import llvmlite
 import numba
 import numpy as np
 
+from treetune.features.linked_code import set_environments
+
 # Untyped, and in some versions of numba private.
 _compiler: Any = import_module("numba.core.compiler")
+_runtime: Any = import_module("numba.core.runtime")
 _serialize: Any = import_module("numba.core.serialize")
 _config: Any = numba.config
 
 PACKAGE = Path(__file__).resolve().parents[1]
-# Modules beside the kernels whose constants are compiled into them.
-CONSTANTS = ("models/tokenizer/characters.py",)
+# Modules beside the kernels that decide what is compiled.
+CONSTANTS = ("models/tokenizer/characters.py", "features/linked_code.py")
 SUFFIX = ".nbc"
 _FOLDER = f"kernels-{sys.implementation.cache_tag}-"
 _DIGEST = hashlib.sha256().digest_size
@@ -132,7 +135,9 @@ class KernelCache:
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled code for a signature, None if it is missing or cannot be used."""
-        target_context.refresh()
+        # What compiled code may call. `target_context.refresh()` would import all that the compiler knows, which takes
+        # a quarter of the time of a short parse.
+        _runtime.rtsys.initialize(target_context)
         key = sig, target_context.codegen().magic_tuple()
         for folder in cache_folders():
             try:
@@ -148,6 +153,7 @@ class KernelCache:
 
     def save_overload(self, sig: Any, compiled: Any) -> None:
         """Write the compiled code for a signature to the first folder that can be written to."""
+        set_environments(compiled)
         if compiled.library.has_dynamic_globals:
             return
         key = sig, compiled.codegen.magic_tuple()

@@ -505,7 +505,7 @@ def paragraph_end(tokens, first, count):  # type: ignore[no-untyped-def]
 def split_sentences(text, tokens, count, mode, templates, store, work, is_last):  # type: ignore[no-untyped-def]
     """Mark in `is_last` the tokens that end a sentence."""
     numbers = np.zeros(5, np.int64)
-    first = 0
+    first = np.int64(0)
     while first < count:
         last = paragraph_end(tokens, first, count)
         begin_sentence(numbers, first)

@@ -16,7 +16,7 @@ from treetune.errors import DataError, ModelError
 from treetune.features.templates import TemplateSet, load_templates
 from treetune.models.tokenizer import _kernels as kernels
 from treetune.models.tokenizer.assembly import Block
-from treetune.models.tokenizer.characters import encode_text
+from treetune.models.tokenizer.characters import Text, encode_text
 from treetune.models.tokenizer.chunks import find_chunks, make_tokens
 from treetune.models.tokenizer.multiword import MultiwordTable
 from treetune.models.tokenizer.templates import compile_templates, make_workspace
@@ -89,20 +89,39 @@ class Tokenizer:
     def _block(self, weights: TokenizerWeights, text: str, *, line_sentences: bool) -> Block:
         # White space at the end has no tokens, and there may be any amount of it.
         encoded = encode_text(text.rstrip())
-        marks = np.zeros(len(encoded.kinds), np.uint8)
-        tokens = make_tokens(len(encoded.kinds))
+        tokens, count, marks = self._find_tokens(weights, encoded)
+        is_last = self._find_sentences(weights, encoded, tokens, count, line_sentences=line_sentences)
+        return Block(text, tokens, is_last, marks, weights.multiword)
+
+    def _find_tokens(self, weights: TokenizerWeights, text: Text) -> tuple[kernels.Tokens, int, NDArray[np.uint8]]:
+        """Return room with the tokens in it, how many these are, and what is after each character."""
+        marks = np.zeros(len(text.kinds), np.uint8)
+        tokens = make_tokens(len(text.kinds))
         count = kernels.split_chunks(
-            encoded, find_chunks(encoded), weights.runs, self.token_templates, weights.tokens.store,
+            text, find_chunks(text), weights.runs, self.token_templates, weights.tokens.store,
             make_workspace(self.token_templates, kernels.BOUNDARY_ATOMS), tokens, marks,
         )  # fmt: skip
-        kernels.describe_tokens(encoded, tokens, count)
+        return tokens, count, marks
+
+    def _find_sentences(
+        self, weights: TokenizerWeights, text: Text, tokens: kernels.Tokens, count: int, *, line_sentences: bool = False
+    ) -> NDArray[np.bool_]:
+        """Say of each token whether it is the last of a sentence."""
+        kernels.describe_tokens(text, tokens, count)
         is_last = np.zeros(count, np.bool_)
         kernels.split_sentences(
-            encoded, tokens, count, kernels.AT_LINES if line_sentences else kernels.LEARNED, self.sentence_templates,
-            weights.sentences.store, make_workspace(self.sentence_templates, kernels.GAP_ATOMS),
-            is_last,
+            text, tokens, count, kernels.AT_LINES if line_sentences else kernels.LEARNED, self.sentence_templates,
+            weights.sentences.store, make_workspace(self.sentence_templates, kernels.GAP_ATOMS), is_last,
         )  # fmt: skip
-        return Block(text, tokens, is_last, marks, weights.multiword)
+        return is_last
+
+    def compile_kernels(self, step: str) -> None:
+        """Compile the kernels of one step, ``"tokens"`` or ``"sentences"``, by running it on nothing."""
+        assert self.weights is not None
+        if step == "tokens":
+            self._find_tokens(self.weights, encode_text(""))
+        else:
+            self._find_sentences(self.weights, encode_text(""), make_tokens(0), 0)
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return (configuration, arrays): all that `from_state` needs."""

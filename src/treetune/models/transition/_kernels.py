@@ -339,7 +339,7 @@ def apply_action(work, source, action, target, n_labels):  # type: ignore[no-unt
     states[target, ACTION] = action
     top = states[source, TOP]
     if action == SHIFT:
-        states[target, TOP] = _push_front(work, source, top, NO_LABEL)
+        states[target, TOP] = _push_front(work, source, np.int64(top), np.int64(NO_LABEL))
         states[target, HEADLESS] += 1
         if top == -1:
             states[target, BOTTOM] = states[source, FRONT]
@@ -728,16 +728,16 @@ def offer_moves(work, setup, state, moves, n, count):  # type: ignore[no-untyped
     """Offer every legal transition of a scored state to the next beam; return the candidates kept."""
     score, beam = work.scores[state], setup.beam
     if moves & CAN_SHIFT:
-        count = _offer(work, count, beam, score + work.sums[SHIFT], state, SHIFT)
+        count = _offer(work, count, beam, score + work.sums[SHIFT], state, np.int64(SHIFT))
     if moves & CAN_REDUCE:
-        count = _offer(work, count, beam, score + work.sums[REDUCE], state, REDUCE)
+        count = _offer(work, count, beam, score + work.sums[REDUCE], state, np.int64(REDUCE))
     front = work.states[state, FRONT]
     if moves & CAN_LEFT:
         word = work.nodes[work.states[state, TOP], WORD]
-        count = _offer_arcs(work, setup, state, LEFT, word, front == n + 1, count)
+        count = _offer_arcs(work, setup, state, np.int64(LEFT), word, front == n + 1, count)
     if moves & CAN_RIGHT:
         first = LEFT + setup.labels.at_root.shape[0]
-        count = _offer_arcs(work, setup, state, first, front, False, count)
+        count = _offer_arcs(work, setup, state, first, front, np.bool_(False), count)
     return count
 
 
@@ -748,13 +748,13 @@ def search(work, setup, columns, base, n, exact):  # type: ignore[no-untyped-def
     Unless scores must be `exact`, greedy search does not score a state that has only one way on.
     """
     n_labels, beam = setup.labels.at_root.shape[0], setup.beam
-    start_state(work, 0)
+    start_state(work, np.int64(0))
     if setup.memo:
         clear_memo(work.counters)
-    width = 1
+    width = np.int64(1)
     for step in range(2 * n):
         first = step * beam
-        count = 0
+        count = np.int64(0)
         for state in range(first, first + width):
             moves = legal_moves(work, state, n)
             if exact or beam > 1 or (moves != CAN_SHIFT and moves != CAN_REDUCE):
@@ -813,7 +813,7 @@ def collect_features(  # type: ignore[no-untyped-def]
     work, templates, columns, base, n, n_labels, actions, first, last, features, outputs, count
 ):
     """Replay a sequence and append the features of its transitions [first, last); return the new count."""
-    start_state(work, 0)
+    start_state(work, np.int64(0))
     for step in range(last):
         action = actions[step]
         if step >= first:
@@ -835,7 +835,7 @@ def score_sequence(work, setup, columns, base, n, actions):  # type: ignore[no-u
 @inner
 def replay(work, setup, columns, base, n, actions, memo):  # type: ignore[no-untyped-def]
     """Go through a complete transition sequence and return its score."""
-    start_state(work, 0)
+    start_state(work, np.int64(0))
     total = 0.0
     for step in range(2 * n):
         score_state(work, setup, step, columns, base, n, EVERYTHING, memo)

@@ -100,7 +100,7 @@ def find_violation(work, setup, columns, base, n, gold, update):  # type: ignore
     leads gold by most. Either way a whole sequence when gold stays in the beam but not first.
     """
     n_labels, beam = setup.labels.at_root.shape[0], setup.beam
-    start_state(work, 0)
+    start_state(work, np.int64(0))
     if setup.memo:
         clear_memo(work.counters)
     width = 1
@@ -465,7 +465,7 @@ def train_greedy(  # type: ignore[no-untyped-def]
         columns = sentences.columns
         gold_heads, gold_labels = gold.heads[base:], gold.labels[base:]
         prepare_fixed(work, setup, scratch.unknown, 0, sentences, base, n)
-        start_state(work, 0)
+        start_state(work, np.int64(0))
         count = 0
         # Mixed before steps are added: neighbouring numbers would draw the same, one step later.
         draws = mix(mix(np.uint64(options.seed)) + np.uint64(position))
