@@ -17,6 +17,9 @@ LARGEST_INT8 = 127
 # A key is what is left of 64 bits when those of a reference to a row are taken off.
 _KEY_BYTES = 5
 ALL_BITS = np.uint64(2**64 - 1)
+# A frozen table is at most this full: most look-ups are of features without a row, and then end at the first slot or
+# the next. It has 20 to 40 bytes a feature.
+FULLEST_FROZEN = 0.4
 
 
 def table_size(entries: int, fullest: float = kernels.FULLEST) -> int:
@@ -179,7 +182,7 @@ class FrozenWeights:
         short = counts[~dense].astype(np.int64)
         width = -(-self.outputs // 8) * 8
         store = Store(
-            table=np.zeros(table_size(len(keys)), np.uint64),
+            table=np.zeros(table_size(len(keys), FULLEST_FROZEN), np.uint64),
             outputs=np.zeros(1 + int(short.sum()) + len(short), np.uint16),
             weights=np.zeros(1 + int(short.sum()) + len(short), np.int16),
             dense=np.zeros((max(1, int(dense.sum())), width), np.int16),
