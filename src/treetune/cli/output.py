@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import TypeVar
 
 from treetune.cli.console import Advance, Interrupted, note, progress_bar
 from treetune.corpus.blocks import blocks
@@ -16,6 +17,8 @@ from treetune.corpus.files import STANDARD_STREAM, open_output
 from treetune.corpus.formats import Format, find_format, format_of, names
 from treetune.corpus.sentence import Example, Sentence
 from treetune.errors import DataError
+
+Chunk = TypeVar("Chunk", bound=Sized)
 
 # Large enough to keep threads busy, small enough that memory does not grow with the file.
 CHUNK = 1000
@@ -56,12 +59,19 @@ class Writing:
 
     def write(self, examples: Iterator[Example], texts: Callable[[Sequence[Example]], Iterable[str]]) -> None:
         """Write the texts of all examples, chunk by chunk; whatever stops it says how far it came."""
+        chunks = iter(lambda: list(islice(examples, CHUNK)), [])
+        self.write_chunks(chunks, texts, lambda chunk: sum(len(example.sentence) for example in chunk))
+
+    def write_chunks(
+        self, chunks: Iterator[Chunk], texts: Callable[[Chunk], Iterable[str]], count: Callable[[Chunk], int]
+    ) -> None:
+        """Write the texts of chunks of sentences; `count` says how many words a chunk has."""
         with open_output(self.output) as out, self._bar() as advance:
             try:
-                while chunk := list(islice(examples, CHUNK)):
+                for chunk in chunks:
                     for text in texts(chunk):
                         out.write(text)
-                    words = sum(len(example.sentence) for example in chunk)
+                    words = count(chunk)
                     self.sentences += len(chunk)
                     self.words += words
                     advance(len(chunk), words)

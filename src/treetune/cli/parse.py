@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -21,12 +22,17 @@ from treetune.cli.input import (
 )
 from treetune.cli.output import Writing, output_format, ranked
 from treetune.corpus.base_trees import attach_base_trees
+from treetune.corpus.conllu import format_table
 from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, check_kept, display_name
 from treetune.corpus.formats import FORMATS, Format, find_format, format_of, names
 from treetune.corpus.sentence import Example, Tree, name_sentence
+from treetune.corpus.table import SentenceTable, read_tables
 from treetune.errors import ConfigError, DataError
 from treetune.models.pipeline import Pipeline
+
+# Sentences of a table: as many as stay in the processor's cache, for each thread.
+TABLE = 256
 
 
 def parse(
@@ -112,13 +118,18 @@ def parse(
     search = {"beam": beam, "decoder": decoder, "max_memory": max_memory}
     pipeline = pipeline.with_options(**{name: value for name, value in search.items() if value is not None})
     report = SkipReport()
-    taken = Input(source, reads, lenient=lenient, trees=constrained, partial=constrained)
-    examples = taken.examples(pipeline, report, ranges=ranges)
-    if base is not None:
-        examples = attach_base_trees(examples, base)
     job = _Job(pipeline, source, writes, k_best=k_best, threads=threads, constrained=constrained, keep_tags=keep_tags)
     writing = Writing(output, "parsing", quiet, counted=source if reads.in_blocks else STANDARD_STREAM)
-    writing.write(examples, lambda chunk: job.texts(chunk, done=writing.sentences))
+    if job.is_plain and reads is writes and base is None:
+        tables = read_tables(source, size=TABLE * threads, strict=not lenient, report=report)
+        parse_table = partial(job.table_texts, writing)
+        writing.write_chunks(tables, parse_table, lambda table: table.ends[-1])
+    else:
+        taken = Input(source, reads, lenient=lenient, trees=constrained, partial=constrained)
+        examples = taken.examples(pipeline, report, ranges=ranges)
+        if base is not None:
+            examples = attach_base_trees(examples, base)
+        writing.write(examples, lambda chunk: job.texts(chunk, done=writing.sentences))
     writing.report(report, "parsed")
 
 
@@ -170,6 +181,21 @@ class _Job:
     threads: int
     constrained: bool
     keep_tags: bool
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether CoNLL-U is written with one tree for each sentence and is otherwise as it was read."""
+        has_trees = self.pipeline.parser is not None and not self.pipeline.taggers
+        return has_trees and self.writes.name == "conllu" and self.k_best is None and not self.constrained
+
+    def table_texts(self, writing: Writing, table: SentenceTable) -> Iterator[str]:
+        """Yield the text of a table of sentences."""
+        assert self.pipeline.parser is not None
+        try:
+            yield format_table(table, self.pipeline.parser.predict_batch(table, threads=self.threads))
+        except DataError as error:
+            examples = [Example(sentence, Tree.unknown(len(sentence))) for sentence in table]
+            raise self._placed(examples, error, writing.sentences) from error
 
     def texts(self, chunk: Sequence[Example], *, done: int) -> Iterator[str]:
         """Yield the text of each sentence of a chunk; `done` sentences went before, errors name them by number."""

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treetune.corpus.sentence import ABSENT, ROOT, Sentence, Tree
+from treetune.corpus.table import SentenceTable
 from treetune.errors import DataError, ModelError, unknown_name
 from treetune.features.clusters import CLUSTER_COLUMNS, PREFIXES, Clusters
 
@@ -188,17 +189,17 @@ class Encoder:
 
         Raises ModelError where the encoder knows base trees and a sentence has none.
         """
-        try:
-            lengths = np.fromiter((len(sentence.forms) for sentence in sentences), np.int64, len(sentences))
-        except AttributeError:
-            raise _no_sentence(sentences) from None
-        offsets = np.zeros(len(sentences) + 1, np.int64)
-        np.cumsum(lengths, out=offsets[1:])
-        encoded = np.empty((len(self.columns), int(offsets[-1])), np.int32)
-        words = self._words(sentences, int(offsets[-1]))
+        offsets = _offsets(sentences)
+        # A table has the words alone.
+        roots = 0 if not isinstance(sentences, SentenceTable) else len(sentences)
+        found = int(offsets[-1]) - roots
+        encoded = np.empty((len(self.columns), found), np.int32)
+        words = self._words(sentences, found)
         encoded[: len(words)] = words
         for index, column in enumerate(self.columns[len(words) :], start=len(words)):
-            encoded[index] = np.fromiter(self._tags(sentences, column), np.int32, int(offsets[-1]))
+            encoded[index] = np.fromiter(self._tags(sentences, column), np.int32, found)
+        if roots:
+            encoded = np.insert(encoded, offsets[:-1] - np.arange(roots), ROOT_ID, axis=1)
         encoded[:, offsets[:-1]] = ROOT_ID
         return encoded, offsets
 
@@ -215,8 +216,7 @@ class Encoder:
         if len(self._forms) > LARGEST_CACHE:
             self._forms = _FormCache(self._ids, self.clusters)
         known = self._forms
-        forms = itertools.chain.from_iterable(map(operator.attrgetter("forms"), sentences))
-        packed = b"".join(map(known.__getitem__, forms))
+        packed = b"".join(map(known.__getitem__, _all_cells(sentences, "forms")))
         return np.frombuffer(packed, np.int32).reshape(tokens, len(known.columns)).T
 
     def state(self) -> dict[str, Any]:
@@ -287,12 +287,29 @@ def _no_sentence(sentences: Sequence[object]) -> DataError:
     )
 
 
-def _all_tags(sentences: Sequence[Sentence], column: str) -> Iterator[str]:
-    """Return the values of all tokens in a column."""
+def _offsets(sentences: Sequence[Sentence]) -> NDArray[np.int64]:
+    """Return where each sentence starts, its root counted, and where the last one ends."""
+    if isinstance(sentences, SentenceTable):
+        return np.array(sentences.ends, np.int64) + np.arange(len(sentences) + 1)
+    offsets = np.zeros(len(sentences) + 1, np.int64)
+    try:
+        np.cumsum([len(sentence.forms) for sentence in sentences], out=offsets[1:])
+    except AttributeError:
+        raise _no_sentence(sentences) from None
+    return offsets
+
+
+def _all_cells(sentences: Sequence[Sentence], name: str) -> Iterable[str]:
+    """Return the values of all tokens in a column; those of all words, if the sentences are in a table."""
+    if isinstance(sentences, SentenceTable):
+        return sentences.column(name)
+    return itertools.chain.from_iterable(map(operator.attrgetter(name), sentences))
+
+
+def _all_tags(sentences: Sequence[Sentence], column: str) -> Iterable[str]:
     if column == BASE_LABEL_COLUMN:
         return itertools.chain.from_iterable(_base_tree(sentence).labels for sentence in sentences)
-    name = {"u": "upos", "x": "xpos", "f": "feats"}[column]
-    return itertools.chain.from_iterable(map(operator.attrgetter(name), sentences))
+    return _all_cells(sentences, {"u": "upos", "x": "xpos", "f": "feats"}[column])
 
 
 def _joint_tag(coarse: str, fine: str) -> str:
