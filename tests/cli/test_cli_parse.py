@@ -200,6 +200,13 @@ def test_on_stdout_the_error_says_how_far_it_came(model: Path, monkeypatch: pyte
     assert len(column(result.out, 6)) == 2
 
 
+@pytest.mark.parametrize("table", [1, 2, 256])
+def test_threads_change_nothing_before_a_fault(model: Path, table: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treetune.cli.parse.TABLE", table)
+    for text in (PLAIN, BAD, BAD + PLAIN):
+        assert run("parse", model, "-", "--threads", "2", stdin=text) == run("parse", model, "-", stdin=text)
+
+
 @pytest.mark.parametrize("chunk", [1, 2, 3, 4])
 def test_chunks_do_not_show(model: Path, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = run("parse", model, "-", stdin=PLAIN)

@@ -32,6 +32,7 @@ from checkpoint_runs import (
     start_pipeline,
 )
 from linear_model import LinearModel, Space, difference, example, round_robin
+from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
 from treetune import Objective
@@ -351,7 +352,7 @@ def test_a_damaged_note_is_refused(content: str, tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_is_written_without_copies(tmp_path: Path) -> None:
-    tensors = {
+    tensors: dict[str, NDArray[Any]] = {
         "weights": np.arange(1 << 20, dtype=np.float32).reshape(1 << 10, 1 << 10),
         "table": np.arange(1 << 19, dtype=np.uint64),
         "flags": np.array([True, False, True]),

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TypeVar
 
 from treetune.cli.console import Advance, Interrupted, note, progress_bar
 from treetune.corpus.blocks import blocks
@@ -18,7 +17,8 @@ from treetune.corpus.formats import Format, find_format, format_of, names
 from treetune.corpus.sentence import Example, Sentence
 from treetune.errors import DataError
 
-Chunk = TypeVar("Chunk", bound=Sized)
+# Texts, and the number of sentences and of words in them.
+TextChunk = tuple[Iterable[str], int, int]
 
 # Large enough to keep threads busy, small enough that memory does not grow with the file.
 CHUNK = 1000
@@ -60,21 +60,20 @@ class Writing:
     def write(self, examples: Iterator[Example], texts: Callable[[Sequence[Example]], Iterable[str]]) -> None:
         """Write the texts of all examples, chunk by chunk; whatever stops it says how far it came."""
         chunks = iter(lambda: list(islice(examples, CHUNK)), [])
-        self.write_chunks(chunks, texts, lambda chunk: sum(len(example.sentence) for example in chunk))
+        self.write_chunks(
+            (texts(chunk), len(chunk), sum(len(example.sentence) for example in chunk)) for chunk in chunks
+        )
 
-    def write_chunks(
-        self, chunks: Iterator[Chunk], texts: Callable[[Chunk], Iterable[str]], count: Callable[[Chunk], int]
-    ) -> None:
-        """Write the texts of chunks of sentences; `count` says how many words a chunk has."""
+    def write_chunks(self, chunks: Iterable[TextChunk]) -> None:
+        """Write the texts of chunks, one after the other."""
         with open_output(self.output) as out, self._bar() as advance:
             try:
-                for chunk in chunks:
-                    for text in texts(chunk):
+                for texts, sentences, words in chunks:
+                    for text in texts:
                         out.write(text)
-                    words = count(chunk)
-                    self.sentences += len(chunk)
+                    self.sentences += sentences
                     self.words += words
-                    advance(len(chunk), words)
+                    advance(sentences, words)
             except DataError as error:
                 problem = f"{error.problem}; {self._how_far()}"
                 raise DataError(problem, path=error.path, line=error.line, column=error.column) from error

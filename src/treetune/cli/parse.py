@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Annotated
 
 import typer
@@ -20,7 +20,7 @@ from treetune.cli.input import (
     is_model,
     load_pipeline,
 )
-from treetune.cli.output import Writing, output_format, ranked
+from treetune.cli.output import TextChunk, Writing, output_format, ranked
 from treetune.corpus.base_trees import attach_base_trees
 from treetune.corpus.conllu import format_table
 from treetune.corpus.faults import SkipReport
@@ -31,7 +31,7 @@ from treetune.corpus.table import SentenceTable, read_tables
 from treetune.errors import ConfigError, DataError
 from treetune.models.pipeline import Pipeline
 
-# Sentences of a table: as many as stay in the processor's cache, for each thread.
+# Sentences of a table: as many as stay in the processor's cache.
 TABLE = 256
 
 
@@ -122,8 +122,7 @@ def parse(
     writing = Writing(output, "parsing", quiet, counted=source if reads.in_blocks else STANDARD_STREAM)
     if job.is_plain and reads is writes and base is None:
         tables = read_tables(source, size=TABLE * threads, strict=not lenient, report=report)
-        parse_table = partial(job.table_texts, writing)
-        writing.write_chunks(tables, parse_table, lambda table: table.ends[-1])
+        writing.write_chunks(job.parse_tables(tables))
     else:
         taken = Input(source, reads, lenient=lenient, trees=constrained, partial=constrained)
         examples = taken.examples(pipeline, report, ranges=ranges)
@@ -170,6 +169,18 @@ def _check_parts(
         raise ConfigError(f"{model} was trained without base trees and would not look at --base; leave it out")
 
 
+def _text_chunk(table: SentenceTable, text: str) -> TextChunk:
+    return (text,), len(table), table.ends[-1]
+
+
+def _read_ahead(tables: Iterator[SentenceTable], pool: ThreadPoolExecutor) -> Iterator[SentenceTable]:
+    """Yield tables while the next one is read."""
+    following = pool.submit(next, tables, None)
+    while (table := following.result()) is not None:
+        following = pool.submit(next, tables, None)
+        yield table
+
+
 @dataclass(slots=True)
 class _Job:
     """How to parse, and what to write of it."""
@@ -188,14 +199,42 @@ class _Job:
         has_trees = self.pipeline.parser is not None and not self.pipeline.taggers
         return has_trees and self.writes.name == "conllu" and self.k_best is None and not self.constrained
 
-    def table_texts(self, writing: Writing, table: SentenceTable) -> Iterator[str]:
-        """Yield the text of a table of sentences."""
+    def parse_tables(self, tables: Iterator[SentenceTable]) -> Iterator[TextChunk]:
+        """Yield the text of each table, and the number of its sentences and words.
+
+        With several threads, one more reads the next table and formats the last one while the parser is at work.
+        """
+        done = 0
+        if self.threads == 1:
+            for table in tables:
+                yield _text_chunk(table, format_table(table, self._trees(table, done)))
+                done += len(table)
+            return
+        last: tuple[SentenceTable, Future[str]] | None = None
+        problem: DataError | None = None
+        with ThreadPoolExecutor(1) as pool:
+            try:
+                for table in _read_ahead(tables, pool):
+                    trees = self._trees(table, done)
+                    if last is not None:
+                        yield _text_chunk(last[0], last[1].result())
+                    last = table, pool.submit(format_table, table, trees)
+                    done += len(table)
+            except DataError as error:
+                problem = error
+            if last is not None:
+                yield _text_chunk(last[0], last[1].result())
+        # What precedes a fault is written before.
+        if problem is not None:
+            raise problem
+
+    def _trees(self, table: SentenceTable, done: int) -> Sequence[Tree]:
         assert self.pipeline.parser is not None
         try:
-            yield format_table(table, self.pipeline.parser.predict_batch(table, threads=self.threads))
+            return self.pipeline.parser.predict_batch(table, threads=self.threads)
         except DataError as error:
             examples = [Example(sentence, Tree.unknown(len(sentence))) for sentence in table]
-            raise self._placed(examples, error, writing.sentences) from error
+            raise self._placed(examples, error, done) from error
 
     def texts(self, chunk: Sequence[Example], *, done: int) -> Iterator[str]:
         """Yield the text of each sentence of a chunk; `done` sentences went before, errors name them by number."""
