@@ -189,18 +189,32 @@ def test_a_fault_leaves_an_older_output_file_as_it_was(model: Path, tmp_path: Pa
 
 
 def test_on_stdout_the_error_says_how_far_it_came(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(output, "CHUNK", 2)
+    # Of a CoNLL-U file all that precedes the fault, of other formats whole chunks.
     result = run("parse", model, "-", stdin=BAD)
     assert result.code == 1
+    assert result.err.endswith("; 3 sentences were written before\n")
+    assert result.out == run("parse", model, "-", stdin=PLAIN).out
+    monkeypatch.setattr(output, "CHUNK", 2)
+    result = run("parse", model, "-", "--k-best", "1", stdin=BAD)
     assert result.err.endswith("; 2 sentences were written before\n")
     assert len(column(result.out, 6)) == 2
+
+
+@pytest.mark.parametrize("table", [1, 2, 256])
+def test_threads_change_nothing_before_a_fault(model: Path, table: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treetune.cli.parse.TABLE", table)
+    for text in (PLAIN, BAD, BAD + PLAIN):
+        assert run("parse", model, "-", "--threads", "2", stdin=text) == run("parse", model, "-", stdin=text)
 
 
 @pytest.mark.parametrize("chunk", [1, 2, 3, 4])
 def test_chunks_do_not_show(model: Path, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = run("parse", model, "-", stdin=PLAIN)
-    monkeypatch.setattr(output, "CHUNK", chunk)
+    monkeypatch.setattr("treetune.cli.parse.TABLE", chunk)
     assert run("parse", model, "-", stdin=PLAIN) == whole
+    ranked = run("parse", model, "-", "--k-best", "1", stdin=PLAIN)
+    monkeypatch.setattr(output, "CHUNK", chunk)
+    assert run("parse", model, "-", "--k-best", "1", stdin=PLAIN) == ranked
 
 
 def test_lenient_skips_and_reports(model: Path, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+import tracemalloc
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
@@ -31,11 +32,13 @@ from checkpoint_runs import (
     start_pipeline,
 )
 from linear_model import LinearModel, Space, difference, example, round_robin
+from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
 from treetune import Objective
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.errors import ConfigError, DataError, ModelError, TreetuneError
+from treetune.learning.checkpoints import Checkpoint
 from treetune.learning.progress import Progress
 from treetune.learning.trainer import train
 from treetune.losses import Root
@@ -346,6 +349,30 @@ def test_a_damaged_note_is_refused(content: str, tmp_path: Path) -> None:
     save_file({"weights": np.zeros(3)}, path, metadata={"treetune checkpoint 3": content, "checksum": "0"})
     problem = refusal(lambda: finish("perceptron", path), ModelError)
     assert problem == DAMAGED.format(path=path)
+
+
+def test_a_checkpoint_is_written_without_copies(tmp_path: Path) -> None:
+    tensors: dict[str, NDArray[Any]] = {
+        "weights": np.arange(1 << 20, dtype=np.float32).reshape(1 << 10, 1 << 10),
+        "table": np.arange(1 << 19, dtype=np.uint64),
+        "flags": np.array([True, False, True]),
+        "small": np.arange(-3, 4, dtype=np.int8),
+        "none": np.empty((0, 4), np.int16),
+    }
+    size = sum(array.nbytes for array in tensors.values())
+    file = Checkpoint(tmp_path / "some.checkpoint", "f")
+    tracemalloc.start()
+    file.write({"epoch": 1}, tensors, ({"kind": "k"}, tensors))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < size / 8
+    found = file.read()
+    assert found is not None
+    for kept in (found["learner"], found["best"][1]):
+        assert kept.keys() == tensors.keys()
+        for name, array in tensors.items():
+            assert kept[name].dtype == array.dtype
+            assert np.array_equal(kept[name], array)
 
 
 def test_a_checkpoint_needs_a_folder_to_lie_in(tmp_path: Path) -> None:

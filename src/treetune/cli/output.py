@@ -17,6 +17,9 @@ from treetune.corpus.formats import Format, find_format, format_of, names
 from treetune.corpus.sentence import Example, Sentence
 from treetune.errors import DataError
 
+# Texts, and the number of sentences and of words in them.
+TextChunk = tuple[Iterable[str], int, int]
+
 
 def output_format(name: str | None, output: str, default: Format) -> Format:
     """Return the format to write sentences in: as named, else by the suffix of the output, else `default`."""
@@ -53,16 +56,22 @@ class Writing:
 
     def write(self, examples: Iterator[Example], texts: Callable[[Sequence[Example]], Iterable[str]]) -> None:
         """Write the texts of all examples, chunk by chunk; whatever stops it says how far it came."""
+        chunks = iter(lambda: take_batch(examples), [])
+        self.write_chunks(
+            (texts(chunk), len(chunk), sum(len(example.sentence) for example in chunk)) for chunk in chunks
+        )
+
+    def write_chunks(self, chunks: Iterable[TextChunk]) -> None:
+        """Write the texts of chunks, one after the other."""
         shown = for_terminal(self.output)
         with open_output(self.output) as out, self._bar() as advance:
             try:
-                while chunk := take_batch(examples):
-                    for text in texts(chunk):
+                for texts, sentences, words in chunks:
+                    for text in texts:
                         out.write(shown(text))
-                    words = sum(len(example.sentence) for example in chunk)
-                    self.sentences += len(chunk)
+                    self.sentences += sentences
                     self.words += words
-                    advance(len(chunk), words)
+                    advance(sentences, words)
             except DataError as error:
                 problem = f"{error.problem}; {self._how_far()}"
                 raise DataError(problem, path=error.path, line=error.line, column=error.column) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -20,14 +21,19 @@ from treetune.cli.input import (
     is_model,
     load_pipeline,
 )
-from treetune.cli.output import Writing, output_format, ranked
+from treetune.cli.output import TextChunk, Writing, output_format, ranked
 from treetune.corpus.base_trees import attach_base_trees
+from treetune.corpus.conllu import format_table
 from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, check_kept, display_name
 from treetune.corpus.formats import FORMATS, Format, find_format, format_of, names
 from treetune.corpus.sentence import Example, Tree, name_sentence
+from treetune.corpus.table import SentenceTable, read_tables
 from treetune.errors import ConfigError, DataError
 from treetune.models.pipeline import Pipeline
+
+# Sentences of a table: as many as stay in the processor's cache.
+TABLE = 256
 
 
 def parse(
@@ -114,13 +120,17 @@ def parse(
     search = {"beam": beam, "decoder": decoder, "max_memory": max_memory}
     pipeline = pipeline.with_options(**{name: value for name, value in search.items() if value is not None})
     report = SkipReport()
-    taken = Input(source, reads, lenient=lenient, trees=constrained, partial=constrained)
-    examples = taken.examples(pipeline, report, ranges=ranges)
-    if base is not None:
-        examples = attach_base_trees(examples, base)
     job = _Job(pipeline, source, writes, k_best=k_best, threads=threads, constrained=constrained, keep_tags=keep_tags)
     writing = Writing(output, "parsing", quiet, counted=source if reads.in_blocks else STANDARD_STREAM)
-    writing.write(examples, lambda chunk: job.texts(chunk, done=writing.sentences))
+    if job.is_plain and reads is writes and base is None:
+        tables = read_tables(source, size=TABLE * threads, strict=not lenient, report=report)
+        writing.write_chunks(job.parse_tables(tables))
+    else:
+        taken = Input(source, reads, lenient=lenient, trees=constrained, partial=constrained)
+        examples = taken.examples(pipeline, report, ranges=ranges)
+        if base is not None:
+            examples = attach_base_trees(examples, base)
+        writing.write(examples, lambda chunk: job.texts(chunk, done=writing.sentences))
     writing.report(report, "parsed")
 
 
@@ -161,6 +171,18 @@ def _check_parts(
         raise ConfigError(f"{model} was trained without base trees and would not look at --base; leave it out")
 
 
+def _text_chunk(table: SentenceTable, text: str) -> TextChunk:
+    return (text,), len(table), table.ends[-1]
+
+
+def _read_ahead(tables: Iterator[SentenceTable], pool: ThreadPoolExecutor) -> Iterator[SentenceTable]:
+    """Yield tables while the next one is read."""
+    following = pool.submit(next, tables, None)
+    while (table := following.result()) is not None:
+        following = pool.submit(next, tables, None)
+        yield table
+
+
 @dataclass(slots=True)
 class _Job:
     """How to parse, and what to write of it."""
@@ -172,6 +194,49 @@ class _Job:
     threads: int
     constrained: bool
     keep_tags: bool
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether CoNLL-U is written with one tree for each sentence and is otherwise as it was read."""
+        has_trees = self.pipeline.parser is not None and not self.pipeline.taggers
+        return has_trees and self.writes.name == "conllu" and self.k_best is None and not self.constrained
+
+    def parse_tables(self, tables: Iterator[SentenceTable]) -> Iterator[TextChunk]:
+        """Yield the text of each table, and the number of its sentences and words.
+
+        With several threads, one more reads the next table and formats the last one while the parser is at work.
+        """
+        done = 0
+        if self.threads == 1:
+            for table in tables:
+                yield _text_chunk(table, format_table(table, self._trees(table, done)))
+                done += len(table)
+            return
+        last: tuple[SentenceTable, Future[str]] | None = None
+        problem: DataError | None = None
+        with ThreadPoolExecutor(1) as pool:
+            try:
+                for table in _read_ahead(tables, pool):
+                    trees = self._trees(table, done)
+                    if last is not None:
+                        yield _text_chunk(last[0], last[1].result())
+                    last = table, pool.submit(format_table, table, trees)
+                    done += len(table)
+            except DataError as error:
+                problem = error
+            if last is not None:
+                yield _text_chunk(last[0], last[1].result())
+        # What precedes a fault is written before.
+        if problem is not None:
+            raise problem
+
+    def _trees(self, table: SentenceTable, done: int) -> Sequence[Tree]:
+        assert self.pipeline.parser is not None
+        try:
+            return self.pipeline.parser.predict_batch(table, threads=self.threads)
+        except DataError as error:
+            examples = [Example(sentence, Tree.unknown(len(sentence))) for sentence in table]
+            raise self._placed(examples, error, done) from error
 
     def texts(self, chunk: Sequence[Example], *, done: int) -> Iterator[str]:
         """Yield the text of each sentence of a chunk; `done` sentences went before, errors name them by number."""

@@ -6,14 +6,17 @@ line and a byte order mark make no difference.
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from treetune.corpus.files import StrPath, display_name, read_chunks
 
 Source = StrPath | Iterable[str]
+
+BATCH = 64
 
 _BYTE_ORDER_MARK = "\ufeff"
 # What `surrogateescape` makes of bytes that are not UTF-8.
@@ -35,12 +38,21 @@ def source_name(source: Source) -> str | None:
 
 def blocks(source: Source) -> Iterator[Block]:
     """Yield the sentences of a file, or of lines with or without their ends, as they arrive."""
+    return itertools.chain.from_iterable(block_batches(source))
+
+
+def block_batches(source: Source, size: int = BATCH) -> Iterator[Sequence[Block]]:
+    """Yield the same, up to `size` sentences at a time: those that are there already."""
     if isinstance(source, str | os.PathLike):
-        return _from_chunks(read_chunks(source))
-    return _from_lines(source)
+        for found in _from_chunks(read_chunks(source)):
+            while batch := list(itertools.islice(found, size)):
+                yield batch
+    else:
+        for block in _from_lines(source):
+            yield (block,)
 
 
-def _from_chunks(chunks: Iterable[bytes]) -> Iterator[Block]:
+def _from_chunks(chunks: Iterable[bytes]) -> Iterator[Iterator[Block]]:
     rest, line = b"", 1
     for chunk in _with_line_feeds(chunks):
         data = rest + chunk
@@ -48,10 +60,10 @@ def _from_chunks(chunks: Iterable[bytes]) -> Iterator[Block]:
         if cut == 1:
             rest = data
             continue
-        yield from _split(data[: cut - 2], line)
+        yield _split(data[: cut - 2], line)
         line += data.count(b"\n", 0, cut)
         rest = data[cut:]
-    yield from _split(rest, line)
+    yield _split(rest, line)
 
 
 def _with_line_feeds(chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -77,7 +89,7 @@ def _split(data: bytes, line: int) -> Iterator[Block]:
     for piece in text.split("\n\n"):
         body = piece.strip("\n")
         if body:
-            first = line + len(piece) - len(piece.lstrip("\n"))
+            first = line if piece[0] != "\n" else line + len(piece) - len(piece.lstrip("\n"))
             yield Block(first, body, damaged and _ESCAPED.search(body) is not None)
         line += piece.count("\n") + 2
 

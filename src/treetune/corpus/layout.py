@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 WIDTH = 10
-FORM, LEMMA, HEAD, DEPREL, MISC = 1, 2, 6, 7, 9
+FORM, LEMMA, HEAD, DEPREL, DEPS, MISC = 1, 2, 6, 7, 8, 9
 # Only these columns may have spaces inside; UD has words such as "25 000".
 SPACED = (FORM, LEMMA, MISC)
 
@@ -54,12 +54,17 @@ class Numbering:
     range_open: bool = False
     empty: int = 0
 
+    def skip_to(self, words: int) -> None:
+        """Take the IDs of as many words as there are then; that these are right is checked elsewhere."""
+        if words > self.words:
+            self.words = words
+            self.empty = 0
+            self.range_open = False
+
     def take(self, name: str) -> str | None:
         """Read the next ID; return the problem if it does not belong here, else None."""
         if name == str(self.words + 1):
-            self.words += 1
-            self.empty = 0
-            self.range_open = False
+            self.skip_to(self.words + 1)
             return None
         if self.extended and (match := _RANGE.fullmatch(name)):
             return self._take_range(int(match[1]), int(match[2]), name)

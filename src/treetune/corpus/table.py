@@ -1,18 +1,21 @@
-"""The text of a sentence in ten columns to an `Example`, shared by CoNLL-U and CoNLL-X.
+"""The text of sentences in ten columns to `Example`s, shared by CoNLL-U and CoNLL-X.
 
-The good path handles a sentence at a time: all cells are split at once and checked column by column. What
-fails here is handed to `diagnose`, which finds the words for it.
+The good path handles many sentences at a time: all cells are split at once and checked column by column. What fails is
+tried in halves, so that a bad sentence ends up alone, and is handed to `diagnose`, which finds the words for it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from itertools import accumulate, chain
+from typing import NamedTuple, overload
 
-from treetune.corpus.blocks import Source, blocks, source_name
+from treetune.corpus.blocks import Block, Source, block_batches, source_name
 from treetune.corpus.diagnose import faults
 from treetune.corpus.faults import SkipReport
-from treetune.corpus.layout import DEPREL, HEAD, SPACED, WIDTH, Layout, Mode, Numbering
+from treetune.corpus.layout import CONLLU, DEPREL, HEAD, MISC, SPACED, WIDTH, Layout, Mode, Numbering
 from treetune.corpus.sentence import (
     ABSENT,
     ROOT,
@@ -27,12 +30,102 @@ from treetune.corpus.wellformed import is_tree
 
 Columns = list[list[str]]
 Special = tuple[tuple[int, str], ...]
+Share = Callable[[str, str], str]
 
 _COMMENTS = re.compile(r"(?:#[^\n]*\n)*")
+# A line that is not a word's: a multiword token or an empty node.
+_SPECIAL = re.compile(r"\n[0-9]+[-.]")
 _UNSPACED = tuple(column for column in range(1, WIDTH) if column not in SPACED)
 _MEMO_SIZE = 500_000
-# The IDs of words, each but the first with the line feed before it.
-_STARTS = ["1", *(f"\n{word}" for word in range(2, 257))]
+_NO_TREES = Mode(trees=False)
+# What `Sentence` calls the columns after ID.
+_NAMES = ("forms", "lemmas", "upos", "xpos", "feats")
+# The IDs of words, each with the line feed before it.
+_STARTS = [f"\n{word}" for word in range(1, 257)]
+
+
+class Parts(NamedTuple):
+    """The text of a sentence apart: the lines of its words, each after a line feed, and all else."""
+
+    words: str
+    comments: tuple[str, ...] = ()
+    multiword: Special = ()
+    empty_nodes: Special = ()
+
+    @property
+    def size(self) -> int:
+        """The number of words."""
+        return self.words.count("\n")
+
+
+class SentenceTable(Sequence[Sentence]):
+    """Sentences of a CoNLL-U file, held as one list of cells; a `Sentence` is made when it is asked for.
+
+    `cells` has the ten cells of each word after an empty one, IDs with a line feed before them; `ends` is the number of
+    words up to the end of each sentence, after a zero, `sizes` their number in each.
+    """
+
+    def __init__(self, cells: list[str], parts: Sequence[Parts]) -> None:
+        self.cells = cells
+        self.parts = parts
+        self.sizes = [part.size for part in parts]
+        self.ends = [0, *accumulate(self.sizes)]
+
+    def column(self, name: str) -> list[str]:
+        """Return the cells of all words in the column that `Sentence` has under this name."""
+        return self.cells[_NAMES.index(name) + 2 :: WIDTH]
+
+    def __len__(self) -> int:
+        """Return the number of sentences."""
+        return len(self.parts)
+
+    @overload
+    def __getitem__(self, index: int) -> Sentence: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Sentence]: ...
+
+    def __getitem__(self, index: int | slice) -> Sentence | list[Sentence]:
+        """Return a sentence, or a list of them."""
+        if isinstance(index, slice):
+            return [self[one] for one in range(*index.indices(len(self)))]
+        part, size, end = self.parts[index], self.sizes[index], self.ends[1:][index]
+        rows = self.cells[1 + WIDTH * (end - size) : 1 + WIDTH * end]
+        forms, lemmas, upos, xpos, feats = [(ROOT, *rows[column::WIDTH]) for column in range(1, 6)]
+        misc = (ROOT, *rows[MISC::WIDTH])
+        return Sentence(forms, lemmas, upos, xpos, feats, misc, part.comments, part.multiword)
+
+
+def read_tables(
+    source: Source, *, size: int, strict: bool = True, report: SkipReport | None = None
+) -> Iterator[SentenceTable]:
+    """Yield the sentences of a CoNLL-U file, up to `size` at a time, without their trees; see `read_conllu`."""
+    name = source_name(source)
+    report = SkipReport() if report is None else report
+    for batch in block_batches(source, size):
+        for block, table in _tables(batch):
+            if table is not None:
+                report.read += len(table)
+                yield table
+                continue
+            fault = next(faults(block, CONLLU, _NO_TREES, path=name))
+            if strict:
+                raise fault
+            report.add(fault)
+
+
+def _tables(batch: Sequence[Block]) -> Iterator[tuple[Block, SentenceTable | None]]:
+    """Yield the sentences of blocks, with their first block; None for one that is not well-formed."""
+    parts = _all_parts(batch, CONLLU, _NO_TREES)
+    cells = None if parts is None else _cells(parts, _NO_TREES)
+    if parts is not None and cells is not None:
+        yield batch[0], SentenceTable(cells, parts)
+    elif len(batch) == 1:
+        yield batch[0], None
+    else:
+        half = len(batch) // 2
+        yield from _tables(batch[:half])
+        yield from _tables(batch[half:])
 
 
 def read_table(
@@ -43,73 +136,103 @@ def read_table(
     report = SkipReport() if report is None else report
     # Equal cells become one object, which saves most of the memory of a treebank.
     memo: dict[str, str] = {}
-    for block in blocks(source):
-        example = None if block.damaged else example_of(block.text, layout, mode, memo.setdefault)
-        if example is not None:
-            report.read += 1
-            yield example
-        else:
-            fault = next(faults(block, layout, mode, path=name))
-            if strict:
-                raise fault
-            report.add(fault)
+    for batch in block_batches(source):
+        for block, example in zip(batch, _examples(batch, layout, mode, memo.setdefault), strict=True):
+            if example is not None:
+                report.read += 1
+                yield example
+            else:
+                fault = next(faults(block, layout, mode, path=name))
+                if strict:
+                    raise fault
+                report.add(fault)
         if len(memo) > _MEMO_SIZE:
             memo.clear()
 
 
-def example_of(text: str, layout: Layout, mode: Mode, share: Callable[[str, str], str]) -> Example | None:
+def example_of(text: str, layout: Layout, mode: Mode, share: Share) -> Example | None:
     """Return the example in a well-formed block, else None."""
-    if "\r" in text:
+    return _examples([Block(1, text)], layout, mode, share)[0]
+
+
+def _examples(batch: Sequence[Block], layout: Layout, mode: Mode, share: Share) -> Sequence[Example | None]:
+    """Return the example in each block, None for one that is not well-formed."""
+    found = _sound_examples(batch, layout, mode, share)
+    if found is not None:
+        return found
+    if len(batch) == 1:
+        return [None]
+    half = len(batch) // 2
+    return [*_examples(batch[:half], layout, mode, share), *_examples(batch[half:], layout, mode, share)]
+
+
+def _sound_examples(batch: Sequence[Block], layout: Layout, mode: Mode, share: Share) -> list[Example] | None:
+    """Return the examples in blocks that are all well-formed, else None."""
+    parts = _all_parts(batch, layout, mode)
+    cells = None if parts is None else _cells(parts, mode)
+    if parts is None or cells is None:
         return None
+    columns = [cells[column::WIDTH] for column in range(2, WIDTH + 1)]
+    shared = [tuple(map(share, own, own)) for own in (*columns[:5], *columns[8:])]
+    examples: list[Example] = []
+    end = 0
+    for part in parts:
+        start, end = end, end + part.size
+        tree = _tree(columns[5][start:end], columns[6][start:end], mode, share)
+        if tree is None:
+            return None
+        forms, lemmas, upos, xpos, feats, misc = [(ROOT, *column[start:end]) for column in shared]
+        if not layout.extended:
+            misc = (ROOT,) + (ABSENT,) * part.size
+        sentence = Sentence(forms, lemmas, upos, xpos, feats, misc, part.comments, part.multiword)
+        deps = columns[7][start:end] if mode.trees and layout.extended else []
+        if deps.count(ABSENT) == len(deps) and (not part.empty_nodes or not mode.trees):
+            examples.append(Example(sentence, tree))
+        else:
+            enhanced = Enhanced((ROOT, *map(share, deps, deps)), part.empty_nodes)
+            examples.append(Example(sentence, tree, enhanced))
+    return examples
+
+
+def _all_parts(batch: Sequence[Block], layout: Layout, mode: Mode) -> list[Parts] | None:
+    """Return the parts of each block; None if one cannot be well-formed."""
+    if any(block.damaged or "\r" in block.text for block in batch):
+        return None
+    return [_parts(block.text, mode) if layout.extended else Parts("\n" + block.text) for block in batch]
+
+
+def _parts(text: str, mode: Mode) -> Parts:
+    """Return the parts of a CoNLL-U sentence; what is not well-formed is left among the words, and fails there."""
     comments: tuple[str, ...] = ()
-    if layout.extended and text[0] == "#":
+    words = "\n" + text
+    if text.startswith("#"):
         start = _COMMENTS.match(text).end()  # type: ignore[union-attr]  # the pattern matches any text
-        comments = tuple(text[: start - 1].split("\n"))
-        text = text[start:]
-    multiword: Special = ()
-    empty_nodes: Special = ()
-    columns = _columns(text, mode)
-    if columns is None and layout.extended:
-        text, multiword, empty_nodes = _set_aside(text, mode)
-        columns = _columns(text, mode)
-    if columns is None:
-        return None
-    forms, lemmas, upos, xpos, feats, heads, labels, deps, misc = columns
-    tree = _tree(heads, labels, mode, share)
-    if tree is None:
-        return None
-    if not layout.extended:
-        deps = misc = [ABSENT] * len(forms)
-    sentence = Sentence(
-        (ROOT, *map(share, forms, forms)),
-        (ROOT, *map(share, lemmas, lemmas)),
-        (ROOT, *map(share, upos, upos)),
-        (ROOT, *map(share, xpos, xpos)),
-        (ROOT, *map(share, feats, feats)),
-        (ROOT, *map(share, misc, misc)),
-        comments,
-        multiword,
-    )
-    if not mode.trees or (not empty_nodes and deps.count(ABSENT) == len(deps)):
-        return Example(sentence, tree)
-    return Example(sentence, tree, Enhanced((ROOT, *map(share, deps, deps)), empty_nodes))
+        if start:
+            comments = tuple(text[: start - 1].split("\n"))
+            words = text[start - 1 :]
+    if _SPECIAL.search(words):
+        return Parts(words, comments) if (parts := _set_aside(words, comments, mode)) is None else parts
+    return Parts(words, comments)
 
 
-def _columns(text: str, mode: Mode) -> Columns | None:
-    """Return the nine columns after ID if all lines are words 1, 2, … with ten sound cells, else None."""
+def _cells(parts: Sequence[Parts], mode: Mode) -> list[str] | None:
+    """Return an empty cell and then all cells of words, ten a line, IDs with the line feed before them.
+
+    None unless the lines of each sentence are words 1, 2, … with ten sound cells.
+    """
     # With its line feed kept, the first cell of a line is told from all others: if every tenth cell is the
-    # expected ID and there are no more line feeds than that, each line has its ten columns.
+    # expected ID, and there are no more cells and line feeds than that, each line has its ten columns.
+    text = "".join([part.words for part in parts])
     marked = text.replace("\n", "\t\n")
     cells = marked.split("\t")
-    size = len(cells) // WIDTH
-    if len(cells) != size * WIDTH or text.count("\n") != size - 1 or cells[::WIDTH] != _line_starts(size):
+    sizes = [part.size for part in parts]
+    if 0 in sizes or len(cells) != 1 + WIDTH * sum(sizes):
         return None
-    if "\t\t" in marked or marked[-1] == "\t":
+    if cells[1::WIDTH] != list(chain.from_iterable(map(_line_starts, sizes))):
         return None
-    columns = [cells[column::WIDTH] for column in range(1, WIDTH)]
-    if " " in text and not _spaces_are_sound(marked, columns, mode):
+    if "\t\t" in marked or marked[-1] == "\t" or (" " in text and not _spaces_are_sound(marked, cells, mode)):
         return None
-    return columns
+    return cells
 
 
 def _line_starts(count: int) -> list[str]:
@@ -117,38 +240,39 @@ def _line_starts(count: int) -> list[str]:
     return _STARTS[:count] if count <= len(_STARTS) else [*_STARTS, *more]
 
 
-def _spaces_are_sound(marked: str, columns: Columns, mode: Mode) -> bool:
+def _spaces_are_sound(marked: str, cells: list[str], mode: Mode) -> bool:
+    """Say whether spaces are inside of cells, and of those that may have them."""
     if "\t " in marked or " \t" in marked or marked[-1] == " ":
         return False
     checked = (column for column in _UNSPACED if mode.trees or column not in (HEAD, DEPREL))
-    return not any(" " in "".join(columns[column - 1]) for column in checked)
+    return not any(" " in "".join(cells[column + 1 :: WIDTH]) for column in checked)
 
 
-def _set_aside(text: str, mode: Mode) -> tuple[str, Special, Special]:
-    """Return the lines of words, then those of multiword tokens and of empty nodes with their places.
+def _set_aside(text: str, comments: tuple[str, ...], mode: Mode) -> Parts | None:
+    """Return the lines of words, and those of multiword tokens and empty nodes with their places.
 
-    If one of the latter is not sound, the text comes back as it was, and fails again as words.
+    None if one of the latter is not sound, provided that the IDs of the words are.
     """
     words: list[str] = []
     multiword: list[tuple[int, str]] = []
     empty_nodes: list[tuple[int, str]] = []
     numbering = Numbering(extended=True)
-    for line in text.split("\n"):
+    for line in text.split("\n")[1:]:
         name = line.partition("\t")[0]
-        before = numbering.words
-        if numbering.take(name) is not None:
-            return text, (), ()
-        if numbering.words > before:
+        if name.isdigit():
             words.append(line)
-        elif not _special_is_sound(line, mode):
-            return text, (), ()
-        elif numbering.range_open:
-            multiword.append((before + 1, line))
+            continue
+        numbering.skip_to(len(words))
+        if numbering.take(name) is not None or not _special_is_sound(line, mode):
+            return None
+        if numbering.range_open:
+            multiword.append((len(words) + 1, line))
         else:
-            empty_nodes.append((before, line))
+            empty_nodes.append((len(words), line))
+    numbering.skip_to(len(words))
     if numbering.end() is not None:
-        return text, (), ()
-    return "\n".join(words), tuple(multiword), tuple(empty_nodes)
+        return None
+    return Parts("".join([f"\n{line}" for line in words]), comments, tuple(multiword), tuple(empty_nodes))
 
 
 def _special_is_sound(line: str, mode: Mode) -> bool:
@@ -157,17 +281,18 @@ def _special_is_sound(line: str, mode: Mode) -> bool:
         return False
     if mode.trees and not cells[HEAD] == cells[DEPREL] == ABSENT:
         return False
-    return " " not in line or _spaces_are_sound(line, [[cell] for cell in cells[1:]], mode)
+    return " " not in line or _spaces_are_sound(line, ["", *cells], mode)
 
 
 _head_of: dict[str, int] = {}
+_unknown_tree = lru_cache(maxsize=256)(Tree.unknown)
 
 
-def _tree(heads: list[str], labels: list[str], mode: Mode, share: Callable[[str, str], str]) -> Tree | None:
+def _tree(heads: Sequence[str], labels: Sequence[str], mode: Mode, share: Share) -> Tree | None:
     """Return the tree in the two columns if it is well-formed under the mode, else None."""
     size = len(heads)
     if not mode.trees:
-        return Tree.unknown(size)
+        return _unknown_tree(size)
     if len(_head_of) < size + 2:
         # A table and not int(): that would take "+1", "1_0" and "01" too.
         _head_of.update((str(head), head) for head in range(2 * size + 2))

@@ -8,8 +8,9 @@ access for all these columns and one for each column of tags.
 from __future__ import annotations
 
 import itertools
+import operator
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from treetune.checked_state import Fields, describe, expected
 from treetune.corpus.sentence import ABSENT, ROOT, Sentence, Tree
+from treetune.corpus.table import SentenceTable
 from treetune.errors import DataError, ModelError, type_of, unknown_name
 from treetune.features.clusters import CLUSTER_COLUMNS, PREFIXES, Clusters
 
@@ -77,6 +79,19 @@ COLUMNS = (*WORD_COLUMNS, *TAG_COLUMNS, BASE_LABEL_COLUMN)
 USUAL_COLUMNS = ("w", "suffix", "prefix", "shape", *TAG_COLUMNS)
 
 
+class _JointIds(dict[tuple[str, str], int]):
+    """The number of each pair of UPOS and XPOS met so far, in the column `t`."""
+
+    def __init__(self, ids: dict[str, int]) -> None:
+        self.ids = ids
+
+    def __missing__(self, pair: tuple[str, str]) -> int:
+        number = self.ids.get(_joint_tag(*pair), UNSEEN)
+        if len(self) < LARGEST_CACHE:
+            self[pair] = number
+        return number
+
+
 class _FormCache(dict[str, bytes]):
     """The numbers of each form met so far, in all columns of words: as bytes, which join to an array at once."""
 
@@ -105,6 +120,7 @@ class Encoder:
     clusters: Clusters | None = None
     _ids: dict[str, dict[str, int]] = field(init=False, repr=False, compare=False)
     _forms: _FormCache = field(init=False, repr=False, compare=False)
+    _pairs: _JointIds = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self._ids = {
@@ -112,6 +128,7 @@ class Encoder:
             for column, strings in self.values.items()
         }
         self._forms = _FormCache(self._ids, self.clusters)
+        self._pairs = _JointIds(self._ids.get("t", {}))
 
     @classmethod
     def learn(
@@ -177,40 +194,34 @@ class Encoder:
 
         Raises ModelError where the encoder knows base trees and a sentence has none.
         """
-        try:
-            lengths = np.fromiter((len(sentence.forms) for sentence in sentences), np.int64, len(sentences))
-        except (AttributeError, TypeError):
-            raise _no_sentence(sentences) from None
-        offsets = np.zeros(len(sentences) + 1, np.int64)
-        np.cumsum(lengths, out=offsets[1:])
-        encoded = np.empty((len(self.columns), int(offsets[-1])), np.int32)
-        words = self._words(sentences)
+        offsets = _offsets(sentences)
+        # A table has the words alone.
+        roots = 0 if not isinstance(sentences, SentenceTable) else len(sentences)
+        found = int(offsets[-1]) - roots
+        encoded = np.empty((len(self.columns), found), np.int32)
+        words = self._words(sentences, found)
         encoded[: len(words)] = words
         for index, column in enumerate(self.columns[len(words) :], start=len(words)):
-            ids = self._ids[column]
-            encoded[index] = np.fromiter(
-                (ids.get(tag, UNSEEN) for sentence in sentences for tag in self._tags(sentence, column)),
-                np.int32,
-                int(offsets[-1]),
-            )
+            encoded[index] = np.fromiter(self._tags(sentences, column), np.int32, found)
+        if roots:
+            encoded = np.insert(encoded, offsets[:-1] - np.arange(roots), ROOT_ID, axis=1)
         encoded[:, offsets[:-1]] = ROOT_ID
         return encoded, offsets
 
-    def _tags(self, sentence: Sentence, column: str) -> Sequence[str]:
-        if column == "t":
-            return _joint_tags(sentence, self.inputs)
-        if column == BASE_LABEL_COLUMN:
-            return _base_tree(sentence).labels
-        return {"u": sentence.upos, "x": sentence.xpos, "f": sentence.feats}[column]
+    def _tags(self, sentences: Sequence[Sentence], column: str) -> Iterator[int]:
+        """Return the numbers of all tokens in a column of tags."""
+        if column == "t" and {"upos", "xpos"} <= set(self.inputs):
+            pairs = zip(_all_tags(sentences, "u"), _all_tags(sentences, "x"), strict=True)
+            return map(self._pairs.__getitem__, pairs)
+        name = ("u" if "upos" in self.inputs else "x") if column == "t" else column
+        return map(self._ids[column].get, _all_tags(sentences, name), itertools.repeat(UNSEEN))
 
-    def _words(self, sentences: Sequence[Sentence]) -> NDArray[np.int32]:
+    def _words(self, sentences: Sequence[Sentence], tokens: int) -> NDArray[np.int32]:
         """Return the columns that follow from the forms."""
         if len(self._forms) > LARGEST_CACHE:
             self._forms = _FormCache(self._ids, self.clusters)
         known = self._forms
-        forms = itertools.chain.from_iterable(sentence.forms for sentence in sentences)
-        packed = b"".join(map(known.__getitem__, forms))
-        tokens = sum(len(sentence.forms) for sentence in sentences)
+        packed = b"".join(map(known.__getitem__, _all_cells(sentences, "forms")))
         return np.frombuffer(packed, np.int32).reshape(tokens, len(known.columns)).T
 
     def state(self) -> dict[str, Any]:
@@ -293,12 +304,29 @@ def _no_sentence(sentences: object) -> DataError:
     return DataError(f"expected a sentence, found {type_of(found)}; {hint}")
 
 
-def _joint_tags(sentence: Sentence, inputs: Sequence[str]) -> Sequence[str]:
-    if "upos" not in inputs:
-        return sentence.xpos
-    if "xpos" not in inputs:
-        return sentence.upos
-    return [_joint_tag(coarse, fine) for coarse, fine in zip(sentence.upos, sentence.xpos, strict=True)]
+def _offsets(sentences: Sequence[Sentence]) -> NDArray[np.int64]:
+    """Return where each sentence starts, its root counted, and where the last one ends."""
+    if isinstance(sentences, SentenceTable):
+        return np.array(sentences.ends, np.int64) + np.arange(len(sentences) + 1)
+    try:
+        offsets = np.zeros(len(sentences) + 1, np.int64)
+        np.cumsum([len(sentence.forms) for sentence in sentences], out=offsets[1:])
+    except (AttributeError, TypeError):
+        raise _no_sentence(sentences) from None
+    return offsets
+
+
+def _all_cells(sentences: Sequence[Sentence], name: str) -> Iterable[str]:
+    """Return the values of all tokens in a column; those of all words, if the sentences are in a table."""
+    if isinstance(sentences, SentenceTable):
+        return sentences.column(name)
+    return itertools.chain.from_iterable(map(operator.attrgetter(name), sentences))
+
+
+def _all_tags(sentences: Sequence[Sentence], column: str) -> Iterable[str]:
+    if column == BASE_LABEL_COLUMN:
+        return itertools.chain.from_iterable(_base_tree(sentence).labels for sentence in sentences)
+    return _all_cells(sentences, {"u": "upos", "x": "xpos", "f": "feats"}[column])
 
 
 def _joint_tag(coarse: str, fine: str) -> str:

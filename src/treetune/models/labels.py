@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -30,6 +31,14 @@ def _is_known(labels: Counter[int]) -> bool:
     """Say whether the labels of a tag are well enough known."""
     once = sum(count == 1 for count in labels.values())
     return labels.total() >= MIN_TAGGED and once <= MOST_NEW * labels.total()
+
+
+def _lowered(tree: Tree, fixed_heads: NDArray[np.int32] | None) -> Tree:
+    """Return a tree with lifted arcs lowered again, except those of words with fixed heads."""
+    if fixed_heads is not None:
+        pairs = zip(tree.labels, fixed_heads != UNKNOWN_HEAD, strict=True)
+        tree = Tree(tree.heads, tuple(plain_label(name) if fixed else name for name, fixed in pairs))
+    return deprojectivize(tree)
 
 
 @dataclass(frozen=True)
@@ -116,6 +125,27 @@ class LabelTable:
         """Return the number of each label; the unknown label is -1."""
         return {UNKNOWN_LABEL: NO_LABEL, **{name: number for number, name in enumerate(self.names)}}
 
+    def trees(
+        self,
+        heads: NDArray[np.int32],
+        labels: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+        fixed_heads: NDArray[np.int32] | None = None,
+    ) -> list[Tree]:
+        """Return the trees of numbers over all tokens of sentences, roots included; see `tree`."""
+        heads, labels, starts = heads.copy(), labels.copy(), offsets[:-1]
+        heads[starts], labels[starts] = UNKNOWN_HEAD, NO_LABEL
+        # The number of the unknown label, -1, is that of the last name.
+        names = (*self.names, UNKNOWN_LABEL)
+        all_heads, all_names = tuple(heads.tolist()), tuple(map(names.__getitem__, labels.tolist()))
+        ends = offsets.tolist()
+        trees = [Tree(all_heads[start:end], all_names[start:end]) for start, end in itertools.pairwise(ends)]
+        tokens = np.flatnonzero(np.isin(labels, list(self.lifted))) if self.lifted else starts[:0]
+        for index in np.unique(np.searchsorted(offsets, tokens, side="right") - 1).tolist():
+            fixed = None if fixed_heads is None else fixed_heads[ends[index] : ends[index + 1]]
+            trees[index] = _lowered(trees[index], fixed)
+        return trees
+
     def tree(
         self, heads: NDArray[np.int32], labels: NDArray[np.int32], fixed_heads: NDArray[np.int32] | None = None
     ) -> Tree:
@@ -126,12 +156,7 @@ class LabelTable:
         numbers = labels[1:].tolist()
         names = self.names
         tree = Tree((UNKNOWN_HEAD, *heads[1:].tolist()), (UNKNOWN_LABEL, *[names[number] for number in numbers]))
-        if self.lifted.isdisjoint(numbers):
-            return tree
-        if fixed_heads is not None:
-            pairs = zip(tree.labels, fixed_heads != UNKNOWN_HEAD, strict=True)
-            tree = Tree(tree.heads, tuple(plain_label(name) if fixed else name for name, fixed in pairs))
-        return deprojectivize(tree)
+        return tree if self.lifted.isdisjoint(numbers) else _lowered(tree, fixed_heads)
 
     def state(self) -> dict[str, Any]:
         """Return the table as plain JSON values."""

@@ -22,6 +22,9 @@ ALL_BITS = np.uint64(2**64 - 1)
 _LARGEST_DENSE = 1 << 32
 # So many sorted keys are spread over as many slots of a table at least, or look-ups would take a time without bound.
 _SPREAD = 4096
+# A frozen table is at most this full: most look-ups are of features without a row, and then end at the first slot or
+# the next. It has 20 to 40 bytes a feature.
+FULLEST_FROZEN = 0.4
 
 
 def table_size(entries: int, fullest: float = kernels.FULLEST) -> int:
@@ -184,7 +187,7 @@ class FrozenWeights:
         short = counts[~dense].astype(np.int64)
         width = -(-self.outputs // 8) * 8
         store = Store(
-            table=np.zeros(table_size(len(keys)), np.uint64),
+            table=np.zeros(table_size(len(keys), FULLEST_FROZEN), np.uint64),
             outputs=np.zeros(1 + int(short.sum()) + len(short), np.uint16),
             weights=np.zeros(1 + int(short.sum()) + len(short), np.int16),
             dense=np.zeros((max(1, int(dense.sum())), width), np.int16),

@@ -78,7 +78,8 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
         """
         batch = self._encode(sentences, constraints)
         result = self._search(batch, k=1, threads=threads)
-        return [self._tree(result.heads[0], result.labels[0], batch, index) for index in range(len(sentences))]
+        fixed = batch.fixed[0] if batch.fixed.shape[1] else None
+        return self.grammar.labels.trees(result.heads[0], result.labels[0], batch.offsets, fixed)
 
     def k_best_batch(
         self,
@@ -207,8 +208,3 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
             if label not in self.labels:
                 raise ModelError(f"the label {label!r} is none of the model's; known: {', '.join(self.labels)}")
         return np.array(tree.heads, np.int32), np.array([ids[label] for label in tree.labels], np.int32)
-
-    def _tree(self, heads: NDArray[np.int32], labels: NDArray[np.int32], batch: Batch, index: int) -> Tree:
-        start, end = int(batch.offsets[index]), int(batch.offsets[index + 1])
-        fixed = batch.fixed[0, start:end] if batch.fixed.shape[1] else None
-        return self.grammar.labels.tree(heads[start:end], labels[start:end], fixed)

@@ -70,11 +70,7 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
         """
         encoded, known = self._encode(sentences, constraints)
         result = run(self._setup(self.beam), encoded, known=known, threads=threads, backward=self.config.backward)
-        heads, labels = result.heads[0], result.labels[0]
-        return [
-            self.grammar.labels.tree(heads[start:end], labels[start:end], known.heads[start:end])
-            for start, end in zip(encoded.offsets[:-1].tolist(), encoded.offsets[1:].tolist(), strict=True)
-        ]
+        return self.grammar.labels.trees(result.heads[0], result.labels[0], encoded.offsets, known.heads)
 
     def k_best_batch(
         self,
