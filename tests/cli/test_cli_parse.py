@@ -11,7 +11,6 @@ from commandline import run
 
 from stub_parser import StubParser, stub_model_fixture
 from treetune import storage
-from treetune.cli import output
 from treetune.corpus.conllu import read_conllu
 from treetune.errors import DataError
 
@@ -194,7 +193,7 @@ def test_on_stdout_the_error_says_how_far_it_came(model: Path, monkeypatch: pyte
     assert result.code == 1
     assert result.err.endswith("; 3 sentences were written before\n")
     assert result.out == run("parse", model, "-", stdin=PLAIN).out
-    monkeypatch.setattr(output, "CHUNK", 2)
+    monkeypatch.setattr("treetune.corpus.batches.BATCH", 2)
     result = run("parse", model, "-", "--k-best", "1", stdin=BAD)
     assert result.err.endswith("; 2 sentences were written before\n")
     assert len(column(result.out, 6)) == 2
@@ -213,7 +212,7 @@ def test_chunks_do_not_show(model: Path, chunk: int, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("treetune.cli.parse.TABLE", chunk)
     assert run("parse", model, "-", stdin=PLAIN) == whole
     ranked = run("parse", model, "-", "--k-best", "1", stdin=PLAIN)
-    monkeypatch.setattr(output, "CHUNK", chunk)
+    monkeypatch.setattr("treetune.corpus.batches.BATCH", chunk)
     assert run("parse", model, "-", "--k-best", "1", stdin=PLAIN) == ranked
 
 
