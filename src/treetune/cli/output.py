@@ -53,6 +53,12 @@ class Writing:
 
     def write(self, examples: Iterator[Example], texts: Callable[[Sequence[Example]], Iterable[str]]) -> None:
         """Write the texts of all examples, chunk by chunk; whatever stops it says how far it came."""
+        try:
+            self._write(examples, texts)
+        except KeyboardInterrupt:
+            raise Interrupted(self._how_far()) from None
+
+    def _write(self, examples: Iterator[Example], texts: Callable[[Sequence[Example]], Iterable[str]]) -> None:
         with open_output(self.output) as out, self._bar() as advance:
             try:
                 while chunk := take_batch(examples):
@@ -65,8 +71,6 @@ class Writing:
             except DataError as error:
                 problem = f"{error.problem}; {self._how_far()}"
                 raise DataError(problem, path=error.path, line=error.line, column=error.column) from error
-            except KeyboardInterrupt:
-                raise Interrupted(self._how_far()) from None
 
     def report(self, report: SkipReport, done: str, more: str = "") -> None:
         """Say what was skipped, and how much was `done` how fast."""
