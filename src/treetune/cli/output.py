@@ -63,6 +63,12 @@ class Writing:
 
     def write_chunks(self, chunks: Iterable[TextChunk]) -> None:
         """Write the texts of chunks, one after the other."""
+        try:
+            self._write(chunks)
+        except KeyboardInterrupt:
+            raise Interrupted(self._how_far()) from None
+
+    def _write(self, chunks: Iterable[TextChunk]) -> None:
         shown = for_terminal(self.output)
         with open_output(self.output) as out, self._bar() as advance:
             try:
@@ -75,8 +81,6 @@ class Writing:
             except DataError as error:
                 problem = f"{error.problem}; {self._how_far()}"
                 raise DataError(problem, path=error.path, line=error.line, column=error.column) from error
-            except KeyboardInterrupt:
-                raise Interrupted(self._how_far()) from None
 
     def report(self, report: SkipReport, done: str, more: str = "") -> None:
         """Say what was skipped, and how much was `done` how fast."""
