@@ -45,7 +45,7 @@ class Treetune:
 
     def conllu(self, text: str) -> str:
         """Parse a text, from a string to CoNLL-U."""
-        return "".join(format_conllu(example.sentence, example.gold) for example in self._pipeline(text))
+        return "".join(format_conllu(one.sentence, one.tree) for one in self._pipeline(text))
 
 
 class UDPipe:

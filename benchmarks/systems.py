@@ -15,6 +15,10 @@ import treetune
 from benchmarks import conllu_columns
 from benchmarks.conllu_columns import Arcs
 from treetune import Tree, read_trees
+from treetune.cli.parse import TABLE
+from treetune.corpus.conllu import format_table
+from treetune.corpus.files import write_texts
+from treetune.corpus.table import read_tables
 from treetune.evaluation import evaluate_trees
 
 # What the official scorer may be told about enhanced graphs; nothing of it concerns trees.
@@ -65,10 +69,9 @@ class Treetune:
         return [(list(tree.heads[1:]), list(tree.labels[1:])) for tree in outputs]
 
     def convert(self, source: Path, target: Path) -> None:
-        """Read, parse and write with treetune."""
-        sentences = [example.sentence for example in treetune.read_trees(source, trees=False)]
-        trees = self._parser.predict_batch(sentences, threads=1)
-        treetune.write_trees(map(treetune.Example, sentences, trees), target)
+        """Read, parse and write as `treetune parse` does."""
+        tables = read_tables(source, size=TABLE)
+        write_texts((format_table(table, self._parser.predict_batch(table)) for table in tables), target)
 
 
 class UDPipe:
