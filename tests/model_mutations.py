@@ -182,7 +182,7 @@ def _mutate_plausibly(header: dict[str, Any], tensors: dict[str, Any], draw: ran
         name = draw.choice(sorted(tensors))
         array = tensors[name]
         if len(array) and array.ndim == 1:
-            tensors[name] = np.array([draw.choice(array.tolist()) for _ in array], array.dtype)
+            tensors[name] = np.array(draw.choices(array.tolist(), k=len(array)), array.dtype)
 
 
 def _some_config(config: Any, draw: random.Random) -> dict[str, Any]:
