@@ -89,7 +89,7 @@ class SentenceTable(Sequence[Sentence]):
         """Return a sentence, or a list of them."""
         if isinstance(index, slice):
             return [self[one] for one in range(*index.indices(len(self)))]
-        part, size, end = self.parts[index], self.sizes[index], self.ends[1:][index]
+        part, size, end = self.parts[index], self.sizes[index], self.ends[index + 1 if index >= 0 else index]
         rows = self.cells[1 + WIDTH * (end - size) : 1 + WIDTH * end]
         forms, lemmas, upos, xpos, feats = [(ROOT, *rows[column::WIDTH]) for column in range(1, 6)]
         misc = (ROOT, *rows[MISC::WIDTH])
