@@ -261,7 +261,7 @@ class FrozenWeights:
         check_positive(scale, "scale")
         is_quantized = "keys" not in arrays
         keys = _keys(arrays) if is_quantized else arrays.integers("keys", np.uint64)
-        check_keys(keys, int(kernels.REF_BITS), table_size(len(keys)), arrays)
+        check_keys(keys, int(kernels.REF_BITS), table_size(len(keys), FULLEST_FROZEN), arrays)
         counts = arrays.bounded("counts", np.uint16, len(keys), 1, outputs)
         cells = int(counts.sum(dtype=np.int64))
         cell_outputs = arrays.bounded("outputs", np.uint16, cells, 0, outputs - 1)
