@@ -407,6 +407,9 @@ def test_a_full_disk_leaves_the_last_checkpoint(tmp_path: Path, monkeypatch: pyt
         def __exit__(self, *_: object) -> None:
             self._file.close()
 
+        def fileno(self) -> int:
+            return self._file.fileno()
+
         def write(self, data: bytes) -> int:
             self._file.write(data[:100])
             raise OSError(errno.ENOSPC, "No space left on device")
