@@ -6,10 +6,15 @@ import os
 import re
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from treetune.corpus.sentence import Example
 from treetune.sample import KINDS, generate
+
+# A kernel may have to be compiled, or loaded, in the first of many examples.
+hypothesis.settings.register_profile("treetune", deadline=None)
+hypothesis.settings.load_profile("treetune")
 
 
 def _find_data() -> Path | None:
