@@ -57,5 +57,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         uses_graphs = re.search(r"(?<![a-z])graph", item.nodeid) or path.endswith("test_experiments_trials.py")
         item.add_marker(pytest.mark.xdist_group("graph" if uses_graphs else path))
         # Training and online decoding with crossing arcs have kernels that nothing else needs.
-        if path.endswith(("test_graph_online_decoder.py", "test_graph_learner.py")) and "non-projective" in item.nodeid:
+        crossing = path.endswith(("test_graph_online_decoder.py", "test_graph_learner.py"))
+        if (crossing and "non-projective" in item.nodeid) or path.endswith("test_experiments_trials.py"):
             item.add_marker(pytest.mark.slow)
