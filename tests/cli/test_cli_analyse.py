@@ -44,7 +44,7 @@ def test_options_change_what_is_counted_and_shown(files: tuple[Path, Path]) -> N
         return total["words"], total["errors"][0]
 
     assert (words(), words("--no-punct"), words("--no-subtypes")) == ((7, 3), (6, 2), (7, 2))
-    assert json.loads(run("analyse", gold, wrong, "--json", "--tags", "xpos").out)["tags"]["column"] == "xpos"
+    assert json.loads(run("analyse", gold, wrong, "--json", "--tags", "xpos").out)["column"] == "xpos"
     assert "└─" in run("analyse", gold, wrong).out
     assert "└─" not in run("analyse", gold, wrong, "--examples", 0).out
     shorter = run("analyse", gold, wrong, "--limit", 1).out

@@ -100,6 +100,7 @@ def test_patterns_name_both_arcs_and_keep_the_shortest_examples() -> None:
     assert [(one.times, [e.sentence for e in one.examples]) for one in twice.patterns] == [((2,), [1, 2]), ((1,), [0])]
     arc = Arc("VERB", "obj", "NOUN", "right")
     assert (arc.beside(arc), arc.beside(arc._replace(label="obl"))) == (f"{arc} (another head)", str(arc))
+    assert [str(Arc("root", label, "NOUN", "")) for label in ("root", "dep")] == ["root -> NOUN", "root -dep-> NOUN"]
 
 
 def test_two_systems_stand_side_by_side_and_are_tested() -> None:

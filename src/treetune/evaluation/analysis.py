@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from treetune.corpus.document import ParsedSentence
@@ -17,6 +17,7 @@ from treetune.corpus.sentence import Example, Tree, comment_value, tree_of
 from treetune.corpus.tags import tagged
 from treetune.corpus.treebank import read_trees
 from treetune.errors import DataError, unknown_name
+from treetune.evaluation.base import ComparableScores
 from treetune.evaluation.breakdown import Tally
 from treetune.evaluation.comparison import Comparison, compare
 from treetune.evaluation.documents import Gold, Predicted, answers_of, path_of, references_of
@@ -25,7 +26,7 @@ from treetune.evaluation.pairing import pair_sentences
 from treetune.evaluation.scores import Scores, evaluate_trees
 from treetune.evaluation.shift import Shift, TrainingCounts, measure_shift
 from treetune.evaluation.tagging import TagScores, evaluate_tags, metric_name
-from treetune.evaluation.word_errors import Arc, Group, WordErrors, bucket_groups, count_tag_errors, word_errors
+from treetune.evaluation.word_errors import Arc, Group, TagPair, WordErrors, bucket_groups, word_errors
 
 COLUMNS = ("upos", "xpos")
 EXAMPLES_KEPT = 3
@@ -93,31 +94,9 @@ class Analysis:
     patterns: tuple[Pattern, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything but trees and single words, ready for JSON; NaN becomes None."""
-        return {
-            "findings": [asdict(finding) for finding in self.findings],
-            "scores": [scores.to_dict()["scores"] for scores in self.scores],
-            "signature": self.scores[0].signature("*"),
-            "tag_scores": [scores.to_dict()["scores"] for scores in self.tag_scores],
-            "comparison": {metric: result.to_dict() for metric, result in self.comparison.items()},
-            "total": asdict(self.total),
-            "labels": {label: [tally.to_dict() for tally in tallies] for label, tallies in self.labels.items()},
-            "tags": {
-                "column": self.column,
-                "near_tag_errors": [asdict(group) for group in self.near_tag_errors],
-                "confusions": [asdict(confusion) for confusion in self.confusions],
-            },
-            "shift": None if self.shift is None else asdict(self.shift),
-            "groups": {kind: [asdict(group) for group in groups] for kind, groups in self.groups.items()},
-            "patterns": [
-                {
-                    "gold": pattern.gold._asdict(),
-                    "predicted": pattern.predicted._asdict(),
-                    "times": pattern.times,
-                    "examples": [example.to_dict() for example in pattern.examples],
-                }
-                for pattern in self.patterns
-            ],
+        """Return everything but trees and single words under the names of the fields, ready for JSON."""
+        return {"signature": self.scores[0].signature("*")} | {
+            name: _as_json(value) for name, value in vars(self).items()
         }
 
 
@@ -171,12 +150,29 @@ def analyse(
         total=Group.of("all", words, len(systems)),
         findings=tuple(find_causes(words, shift, {(one.gold, one.predicted): one.times[-1] for one in patterns})),
         labels=_labels(scores),
-        near_tag_errors=tuple(_near_tag_errors(words, len(systems))) if tag_scores else (),
+        near_tag_errors=tuple(
+            Group.of("near a wrong tag", [word for word in words if word.tag_errors[system]], len(systems))
+            for system in range(len(systems) if tag_scores else 0)
+        ),
         confusions=tuple(_confusions(words, len(systems))),
         shift=shift,
         groups=bucket_groups(words, len(systems)),
         patterns=patterns,
     )
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, ComparableScores):
+        return value.to_dict()["scores"]
+    if isinstance(value, ErrorExample | Tally | Comparison):
+        return value.to_dict()
+    if isinstance(value, Arc):
+        return value._asdict()
+    if is_dataclass(value):
+        return {one.name: _as_json(getattr(value, one.name)) for one in fields(value)}
+    if isinstance(value, Mapping):
+        return {name: _as_json(one) for name, one in value.items()}
+    return [_as_json(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _trees(source: Gold) -> Iterable[Example | ParsedSentence]:
@@ -225,19 +221,26 @@ def _labels(scores: Sequence[Scores]) -> dict[str, tuple[Tally, ...]]:
     return {name: rows[name] for name in sorted(rows, key=lambda name: (-gold[name], name))}
 
 
-def _near_tag_errors(words: Sequence[WordErrors], systems: int) -> Iterator[Group]:
-    for system in range(systems):
-        yield Group.of("near a wrong tag", [word for word in words if word.tag_errors[system]], systems)
-
-
 def _confusions(words: Sequence[WordErrors], systems: int) -> list[Confusion]:
     """Return the confusions, those that explain most errors of the last system first."""
-    counted = [count_tag_errors(words, system) for system in range(systems)]
-    found = [
-        Confusion(*pair, *(tuple(one[pair] for one in counters) for counters in zip(*counted, strict=True)))
-        for pair in {pair for times, *_ in counted for pair in times}
+    times, wrong_heads, errors = ([Counter[TagPair]() for _ in range(systems)] for _ in range(3))
+    for word in words:
+        for system, found in enumerate(word.tag_errors):
+            times[system].update(filter(None, [word.own_tag[system]]))
+            wrong_heads[system].update(found if word.wrong_head[system] else ())
+            errors[system].update(found if word.wrong[system] else ())
+    confusions = [
+        Confusion(*pair, *(tuple(one[pair] for one in counters) for counters in (times, wrong_heads, errors)))
+        for pair in set().union(*times)
     ]
-    return sorted(found, key=lambda one: ([-n for n in (*one.errors[::-1], *one.times[::-1])], one.gold, one.predicted))
+    return sorted(
+        confusions, key=lambda one: (_descending(one.errors), _descending(one.times), one.gold, one.predicted)
+    )
+
+
+def _descending(counts: Sequence[int]) -> list[int]:
+    """Return a key that sorts large counts first, those of the last system before others."""
+    return [-count for count in reversed(counts)]
 
 
 def _patterns(
@@ -254,7 +257,7 @@ def _patterns(
                 times[system][pattern] += 1
                 if system == len(systems) - 1 or not times[-1][pattern]:
                     places.setdefault(pattern, []).append((len(gold[word.sentence].sentence), word.sentence, word.word))
-    for pattern in sorted(places, key=lambda one: (*(-count[one] for count in reversed(times)), one)):
+    for pattern in sorted(places, key=lambda one: (_descending([count[one] for count in times]), one)):
         examples = [
             ErrorExample(number, word, gold[number], tuple(system[number] for system in systems))
             for _, number, word in sorted(places[pattern])[:EXAMPLES_KEPT]

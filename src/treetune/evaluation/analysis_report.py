@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from treetune.corpus.rawtext import sentence_text
-from treetune.corpus.sentence import Sentence, Tree, name_sentence
+from treetune.corpus.sentence import Sentence, name_sentence
 from treetune.evaluation.analysis import Analysis, ErrorExample, Pattern
 from treetune.evaluation.breakdown import Tally
 from treetune.evaluation.counts import paired_arcs
@@ -92,7 +92,8 @@ def _label_cells(tallies: Sequence[Tally]) -> Iterator[str]:
     yield str(tallies[0].gold)
     yield from (percent(tally.f1) for tally in tallies)
     if len(tallies) > 1:
-        yield f"{100 * (tallies[1].f1 - tallies[0].f1):+.2f}"
+        change = 100 * (tallies[1].f1 - tallies[0].f1)
+        yield "n/a" if math.isnan(change) else f"{change:+.2f}"
     yield from (percent(tally.precision) for tally in tallies)
     yield from (percent(tally.recall) for tally in tallies)
     yield from (str(tally.gold - tally.right) for tally in tallies)
@@ -186,11 +187,14 @@ def _drawing(analysis: Analysis, pattern: Pattern, example: ErrorExample) -> Dra
     tags = tags_of(gold.sentence, analysis.column)
     panels = []
     for title, parsed in zip(_by_system(analysis, "predicted"), example.predicted, strict=True):
-        wrong = _wrong_words(gold.gold, parsed.tree, subtypes=analysis.scores[0].subtypes)
+        pairs = paired_arcs(gold.gold, parsed.tree, subtypes=analysis.scores[0].subtypes)
+        wrong = frozenset(pair.word for pair in pairs if pair.is_wrong)
         found = tags_of(parsed.sentence, analysis.column)
         wrong_tags = frozenset(word for word, (a, b) in enumerate(zip(tags, found, strict=True)) if a and b and a != b)
         panels.append(Panel(title, _with_column(parsed.sentence, analysis.column), parsed.tree, wrong, wrong_tags))
-    panels.insert(0, Panel("gold", _with_column(gold.sentence, analysis.column), gold.gold, panels[-1].marked))
+    panels.insert(
+        0, Panel("gold", _with_column(gold.sentence, analysis.column), gold.gold, panels[-1].marked or panels[0].marked)
+    )
     place = name_sentence(example.sentence + 1, gold.sentence)
     row = _pattern_row(pattern)
     caption = f"{row[0]} taken for {row[1]} at {gold.sentence.forms[example.word]!r}, word {example.word} of {place}: "
@@ -199,8 +203,3 @@ def _drawing(analysis: Analysis, pattern: Pattern, example: ErrorExample) -> Dra
 
 def _with_column(sentence: Sentence, column: str) -> Sentence:
     return replace(sentence, upos=getattr(sentence, column))
-
-
-def _wrong_words(gold: Tree, predicted: Tree, *, subtypes: bool) -> frozenset[int]:
-    pairs = paired_arcs(gold, predicted, subtypes=subtypes)
-    return frozenset(one.word for one in pairs if one.head != one.gold_head or one.gold_label not in ("", one.label))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from treetune.corpus.document import ParsedSentence
-from treetune.corpus.sentence import ABSENT, UNKNOWN_HEAD, UNKNOWN_LABEL, Example, Sentence
+from treetune.corpus.sentence import ABSENT, UNKNOWN_HEAD, Example, Sentence
 from treetune.evaluation.breakdown import LENGTHS, length_bucket
 from treetune.evaluation.counts import paired_arcs, punctuation
 from treetune.evaluation.metrics import ratio
@@ -43,7 +42,7 @@ class Arc(NamedTuple):
         """Return the arc as it stands in the text: ``VERB -obj-> NOUN``, ``NOUN <-nsubj- VERB``."""
         tag, head, label = self.tag or "_", self.head_tag or "_", self.label or "_"
         if not self.direction:
-            return f"root -> {tag}"
+            return f"root -> {tag}" if label in ("root", "_") else f"root -{label}-> {tag}"
         return f"{tag} <-{label}- {head}" if self.direction == "left" else f"{head} -{label}-> {tag}"
 
     def beside(self, gold: Arc) -> str:
@@ -135,7 +134,6 @@ def word_errors(
         rows = [paired_arcs(example.gold, one.tree, ignore=ignore, subtypes=subtypes) for one in answers]
         for pairs in zip(*rows, strict=True):
             word, head, label = pairs[0][:3]
-            wrong_head = tuple(pair.head != head for pair in pairs)
             own = tuple(_tag_pair(tags[word], guess[word]) for guess in guesses)
             heads = tuple(_tag_pair(tags[head], guess[head]) if head else None for guess in guesses)
             sizes = zip(BOUNDS, (depths[word], word, len(tags) - 1), strict=True)
@@ -148,30 +146,12 @@ def word_errors(
                 arcs=tuple(
                     _arc(guess, word, pair.head, pair.label) for guess, pair in zip(guesses, pairs, strict=True)
                 ),
-                wrong_head=wrong_head,
-                wrong=tuple(
-                    is_wrong or label not in (UNKNOWN_LABEL, pair.label)
-                    for is_wrong, pair in zip(wrong_head, pairs, strict=True)
-                ),
+                wrong_head=tuple(pair.head != head for pair in pairs),
+                wrong=tuple(pair.is_wrong for pair in pairs),
                 own_tag=own,
                 tag_errors=tuple(frozenset(filter(None, both)) for both in zip(own, heads, strict=True)),
                 buckets=(length_bucket(word, head), *(_bucket(kind, size) for kind, size in sizes)),
             )
-
-
-def count_tag_errors(words: Iterable[WordErrors], system: int) -> tuple[Counter[TagPair], ...]:
-    """Return for each wrong tag its words, and the wrong heads and errors at these words and their dependents."""
-    times: Counter[TagPair] = Counter()
-    wrong_heads: Counter[TagPair] = Counter()
-    errors: Counter[TagPair] = Counter()
-    for word in words:
-        if (own := word.own_tag[system]) is not None:
-            times[own] += 1
-        if word.wrong[system]:
-            errors.update(word.tag_errors[system])
-        if word.wrong_head[system]:
-            wrong_heads.update(word.tag_errors[system])
-    return times, wrong_heads, errors
 
 
 def tags_of(sentence: Sentence, column: str) -> list[str]:
