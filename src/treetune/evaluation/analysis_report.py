@@ -157,8 +157,8 @@ def _patterns(analysis: Analysis, limit: int, examples: int) -> Section:
     tables = {"Most frequent": shown}
     if len(analysis.scores) > 1:
         changed = sorted(analysis.patterns, key=lambda one: one.times[1] - one.times[0])
-        tables["Mended by b"] = [one for one in changed[:limit] if one.times[1] < one.times[0]]
-        tables["New in b"] = [one for one in changed[: -limit - 1 : -1] if one.times[1] > one.times[0]]
+        tables["Fewer in b"] = [one for one in changed[:limit] if one.times[1] < one.times[0]]
+        tables["More in b"] = [one for one in changed[: -limit - 1 : -1] if one.times[1] > one.times[0]]
     header = ["gold", "predicted", *_by_system(analysis, "times")]
     return Section(
         "Error patterns",
