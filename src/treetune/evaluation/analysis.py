@@ -217,8 +217,7 @@ def _labels(scores: Sequence[Scores]) -> dict[str, tuple[Tally, ...]]:
     """Return the tallies of each label, the most frequent in gold first."""
     names = dict.fromkeys(label for one in scores for label in one.by_label)
     rows = {name: tuple(one.by_label.get(name, Tally(0, 0, 0)) for one in scores) for name in names}
-    gold = {name: max(tally.gold for tally in tallies) for name, tallies in rows.items()}
-    return {name: rows[name] for name in sorted(rows, key=lambda name: (-gold[name], name))}
+    return {name: rows[name] for name in sorted(rows, key=lambda name: (-rows[name][0].gold, name))}
 
 
 def _confusions(words: Sequence[WordErrors], systems: int) -> list[Confusion]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
@@ -16,18 +15,13 @@ from treetune.evaluation.metrics import ratio
 # A gold tag and the tag that was predicted in its place.
 TagPair: TypeAlias = tuple[str, str]
 
-ARC_LENGTH, DEPTH, POSITION, SENTENCE_LENGTH = "arc length", "depth in the tree", "position", "sentence length"
-# The largest number of each bucket; what is beyond the last one is a bucket too.
-BOUNDS = {DEPTH: (1, 2, 3, 4, 6, 9), POSITION: (1, 2, 5, 10, 20), SENTENCE_LENGTH: (5, 10, 20, 30, 40)}
-
-
-def _bucket_names(bounds: Sequence[int]) -> tuple[str, ...]:
-    firsts = [1, *(bound + 1 for bound in bounds[:-1])]
-    ranges = zip(firsts, bounds, strict=True)
-    return (*(str(last) if first == last else f"{first}-{last}" for first, last in ranges), f">{bounds[-1]}")
-
-
-BUCKETS = {ARC_LENGTH: LENGTHS} | {kind: _bucket_names(bounds) for kind, bounds in BOUNDS.items()}
+# The properties that errors are counted by, and the names of their buckets.
+BUCKETS = {
+    "arc length": LENGTHS,
+    "depth in the tree": ("1", "2", "3", "4", "5-6", "7-9", ">9"),
+    "position": ("1", "2", "3-5", "6-10", "11-20", ">20"),
+    "sentence length": ("1-5", "6-10", "11-20", "21-30", "31-40", ">40"),
+}
 
 
 class Arc(NamedTuple):
@@ -136,7 +130,7 @@ def word_errors(
             word, head, label = pairs[0][:3]
             own = tuple(_tag_pair(tags[word], guess[word]) for guess in guesses)
             heads = tuple(_tag_pair(tags[head], guess[head]) if head else None for guess in guesses)
-            sizes = zip(BOUNDS, (depths[word], word, len(tags) - 1), strict=True)
+            sizes = zip(list(BUCKETS.values())[1:], (depths[word], word, len(tags) - 1), strict=True)
             yield WordErrors(
                 sentence=number,
                 word=word,
@@ -150,7 +144,7 @@ def word_errors(
                 wrong=tuple(pair.is_wrong for pair in pairs),
                 own_tag=own,
                 tag_errors=tuple(frozenset(filter(None, both)) for both in zip(own, heads, strict=True)),
-                buckets=(length_bucket(word, head), *(_bucket(kind, size) for kind, size in sizes)),
+                buckets=(length_bucket(word, head), *(_bucket(names, size) for names, size in sizes)),
             )
 
 
@@ -182,5 +176,6 @@ def _depths(heads: Sequence[int]) -> list[int]:
     return depths
 
 
-def _bucket(kind: str, size: int) -> str:
-    return BUCKETS[kind][bisect_left(BOUNDS[kind], size)] if size else ""
+def _bucket(names: Sequence[str], size: int) -> str:
+    """Return the first bucket that is large enough."""
+    return next(name for name in names if name[0] == ">" or size <= int(name.rpartition("-")[2])) if size else ""
