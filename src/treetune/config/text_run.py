@@ -124,5 +124,12 @@ def _names(columns: tuple[str, ...]) -> str:
 
 def _metrics(pipeline: Pipeline) -> list[str]:
     """Return the metrics on raw text that the parts of a pipeline have a say in."""
-    tags = [name.upper() for tagger in pipeline.taggers for name in tagger.columns if name in ("upos", "xpos")]
-    return ["Tokens", "Words", "Sentences", *tags, *(["UAS", "LAS", "CLAS"] if pipeline.parser is not None else [])]
+    columns = {name for tagger in pipeline.taggers for name in tagger.columns}
+    wanted = {"upos": "UPOS", "xpos": "XPOS", "feats": "UFeats"}
+    found = ["Tokens", "Words", "Sentences", *(metric for name, metric in wanted.items() if name in columns)]
+    if pipeline.lemmatizer is not None:
+        found.append("Lemmas")
+    if pipeline.parser is None:
+        return found
+    trees = {"UAS": True, "LAS": True, "CLAS": True, "MLAS": "UFeats" in found, "BLEX": "Lemmas" in found}
+    return [*found, *(name for name, has in trees.items() if has)]
