@@ -63,7 +63,9 @@ class PipelineTable:
     tokenizer: bool = option(True, "Train a tokenizer; false: a pipeline of tagger and parser.")
     tokenizer_epochs: int = option(TOKENIZER_EPOCHS, "Epochs of the tokenizer.", minimum=1)
     tagger_epochs: int = option(TAGGER_EPOCHS, "Epochs of the taggers and the lemmatizer.", minimum=1)
-    tagger_learner: str = option("mira", "Learner of the tagger.", choices=("perceptron", "mira", "crf"))
+    tagger_learner: str = option(
+        "mira", "Learner of the taggers; for FEATS, mira in place of crf.", choices=("perceptron", "mira", "crf")
+    )
     feats: bool = option(True, "Train a second tagger for FEATS, if the treebank has them.")
     lemmas: bool = option(True, "Train a lemmatizer, if the treebank has lemmas.")
     jackknife: int = option(

@@ -23,7 +23,7 @@ from treetune.learning.progress import Progress
 from treetune.learning.tokenizer_training import EPOCHS as TOKENIZER_EPOCHS
 from treetune.learning.tokenizer_training import TokenizerProgress, train_tokenizer
 from treetune.learning.trainer import train
-from treetune.models.learning_options import DEFAULT_SEED
+from treetune.models.learning_options import CRF, DEFAULT_SEED, MIRA
 from treetune.models.pipeline import Pipeline
 
 # A first tagger has at most so many joint tags; XPOS with more is predicted beside FEATS.
@@ -103,7 +103,7 @@ def train_pipeline(
         seed: Shuffles the sentences and assigns them to folds.
         threads: For prediction only; the result does not depend on it.
         tokenizer_epochs: Passes of the tokenizer over the treebank.
-        tagger_options: The options of `train` for taggers.
+        tagger_options: The options of `train` for taggers; MIRA in place of a CRF for those that share weights.
         lemmatizer_options: The options of `train` for the lemmatizer.
         parser_options: The options of `train` for the parser.
         checkpoint: A folder for the checkpoints of all stages.
@@ -113,11 +113,17 @@ def train_pipeline(
     # Before hours of jackknifing.
     for name, part in pipeline.parts.items():
         if (kind := name.rstrip("0123456789")) in options:
-            check_options(getattr(part, "tagger", cast(Any, part)), options[kind])
+            check_options(getattr(part, "tagger", cast(Any, part)), _fitting(part, options[kind]))
     training = _PipelineTraining(
         pipeline, list(treebank), list(dev), StageCheckpoints(checkpoint, resume=resume), seed, threads, options
     )
     return training.run(folds if pipeline.parser is not None else 0, tokenizer_epochs)
+
+
+def _fitting(model: Any, options: TrainOptions) -> TrainOptions:
+    """Return the options without a CRF for a tagger that shares weights, which cannot be one."""
+    is_shared = getattr(getattr(model, "config", None), "shared", False)
+    return {**options, "learner": MIRA} if is_shared and options.get("learner") == CRF else options
 
 
 @dataclass
@@ -155,25 +161,24 @@ class _PipelineTraining:
         """Train a tagger on gold tags; each of its folds is predicted from the tags of the taggers before."""
         known = tagged(self.treebank, tagger.columns)
         if folds:
-            yield from self._jackknife(partial(copy.copy, tagger), known, folds, tagger.columns, number)
+            yield from self._jackknife(tagger, known, folds, number)
         held_out = tagged(self.dev, tagger.columns)
         for report in self._train(tagger, known, held_out, f"tagger-{number or 1}", "tagger"):
             yield PipelineProgress(f"tagger{number}", training=report)
         predicted = tagger.annotate([example.sentence for example in self.dev], threads=self.threads)
         self.dev = [replace(example, sentence=found) for example, found in zip(self.dev, predicted, strict=True)]
 
-    def _jackknife(
-        self, make_tagger: Any, known: Sequence[Any], folds: int, columns: Sequence[str], number: str
-    ) -> Iterator[PipelineProgress]:
+    def _jackknife(self, tagger: Any, known: Sequence[Any], folds: int, number: str) -> Iterator[PipelineProgress]:
         tags: tuple[Tags, ...] = ()
         for fold in jackknife(
-            make_tagger, known, folds=folds, seed=self.seed, threads=self.threads, sentences=self.jackknifed,
-            **self.stages.options(f"jackknife{number}"), **self.options["tagger"],
+            partial(copy.copy, tagger), known, folds=folds, seed=self.seed, threads=self.threads,
+            sentences=self.jackknifed, **self.stages.options(f"jackknife{number}"),
+            **_fitting(tagger, self.options["tagger"]),
         ):  # fmt: skip
             yield PipelineProgress(f"jackknife{number}", fold=fold)
             tags = fold.outputs or tags
         pairs = zip(self.jackknifed, tags, strict=True)
-        self.jackknifed = [with_tags(sentence, found, columns) for sentence, found in pairs]
+        self.jackknifed = [with_tags(sentence, found, tagger.columns) for sentence, found in pairs]
 
     def _lemmatizer(self, lemmatizer: Any) -> Iterator[PipelineProgress]:
         """Train the lemmatizer on gold tags and on jackknifed ones."""
@@ -198,5 +203,5 @@ class _PipelineTraining:
     def _train(
         self, model: Any, treebank: Sequence[Any], dev: Sequence[Any], stage: str, kind: str
     ) -> Iterator[Progress]:
-        options = {**self.stages.options(stage), **self.options[kind]}
+        options = {**self.stages.options(stage), **_fitting(model, self.options[kind])}
         return train(model, treebank, dev=dev, seed=self.seed, threads=self.threads, **cast(Any, options))

@@ -113,7 +113,9 @@ def test_a_stored_lemmatizer_is_the_same(tmp_path: Path) -> None:
         assert list(loaded.parts) == ["tagger1", "tagger2", "lemmatizer"]
         assert loaded.tag(sentences) == model.tag(sentences)
     assert treetune.load(tmp_path / "m.treetune").tag(sentences)[0].forms == expected[0].forms
-    treetune.save(trained().lemmatizer, tmp_path / "l.treetune")
+    lemmatizer = trained().lemmatizer
+    assert lemmatizer is not None
+    treetune.save(lemmatizer, tmp_path / "l.treetune")
     alone = Pipeline.of(treetune.load(tmp_path / "l.treetune"))
     assert list(alone.parts) == ["lemmatizer"]
     tagged = [replace(sentence, lemmas=old.lemmas) for sentence, old in zip(expected, sentences, strict=True)]

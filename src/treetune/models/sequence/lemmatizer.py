@@ -71,12 +71,18 @@ class Lemmatizer:
                     counts[key, make_script(key[0], lemma, turkic=self.turkic)] += 1
         if not counts:
             raise DataError("expected lemmas to train on in LEMMA, found none in the treebank")
-        kept = set(_frequent(script for _, script in counts))
+        if repeated:
+            return [_example(key, script) for (key, script), count in counts.items() for _ in range(count)]
+        # Nothing tells one lemma from another where form and tags are the same.
+        usual: dict[Key, tuple[int, str]] = {}
+        for (key, script), count in counts.items():
+            usual[key] = max(usual.get(key, (0, "")), (count, script))
+        kept = set(_frequent(script for _, script in usual.values()))
         return [
-            Tagged(_one_word(key), Tags.of([script]))
-            for (key, script), count in counts.items()
-            for _ in range(count if repeated else min(count, _MOST_SEEN))
-            if repeated or script in kept
+            _example(key, script)
+            for key, (count, script) in usual.items()
+            for _ in range(min(count, _MOST_SEEN))
+            if script in kept
         ]
 
     def annotate(self, sentences: Sequence[Sentence], *, threads: int = 1, keep: bool = False) -> list[Sentence]:
@@ -131,6 +137,10 @@ def _keys(sentences: Sequence[Sentence]) -> Iterable[Key]:
     """Return what the lemma of each word depends on."""
     for one in sentences:
         yield from zip(one.forms[1:], one.upos[1:], one.xpos[1:], one.feats[1:], strict=True)
+
+
+def _example(key: Key, script: str) -> Tagged:
+    return Tagged(_one_word(key), Tags.of([script]))
 
 
 def _one_word(key: Key) -> Sentence:
