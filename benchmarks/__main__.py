@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks import compare, costs, measure, peers, raw_text, report, taggers, training, versions
+from benchmarks import compare, costs, measure, peers, raw_text, report, taggers, training, treebanks, versions
 
 HERE = Path(__file__).resolve().parent
 RESULTS, PAGE = HERE / "results", HERE.parent / "docs" / "benchmarks.md"
@@ -25,6 +25,9 @@ class Benchmark(NamedTuple):
 BENCHMARKS = {
     "compare": Benchmark("parsers beside UDPipe 1 and spaCy, gold tokens and tags", compare.add_options, compare.run),
     "raw_text": Benchmark("the pipeline beside UDPipe 1, from raw text", raw_text.add_options, raw_text.run),
+    "treebanks": Benchmark(
+        "pipelines of UD treebanks beside UDPipe 1, from raw text", treebanks.add_options, treebanks.run
+    ),
     "training": Benchmark("training of parsers, over seeds", training.add_options, training.run),
     "taggers": Benchmark("taggers: accuracy, cost and speed", taggers.add_options, taggers.run),
     "startup": Benchmark("the CPU time of a command", costs.startup_options, costs.startup),

@@ -35,12 +35,12 @@ def train_udpipe_text(data: Path, model: Path) -> None:
     _train_udpipe(data, model, **UDPIPE["udpipe-text"])
 
 
-def _train_udpipe(data: Path, model: Path, *, tokenizer: str, tagger: str, parser: str) -> None:
+def _train_udpipe(data: Path, model: Path, *, tokenizer: str, tagger: str, parser: str, treebank: Path = TRAIN) -> None:
     from ufal.udpipe import InputFormat, ProcessingError, Sentence, Sentences, Trainer
 
     sentences = Sentences()
     reader = InputFormat.newConlluInputFormat()
-    reader.setText((data / TRAIN).read_text(encoding="utf-8"))
+    reader.setText((data / treebank).read_text(encoding="utf-8"))
     error = ProcessingError()
     sentence = Sentence()
     while reader.nextSentence(sentence, error):
@@ -108,6 +108,34 @@ def train_here(name: str, data: str, cache: str) -> dict[str, Any]:
     }
     measure.write_json(folder / f"{name}.json", record)
     return record
+
+
+def train_treebank_here(treebank: str, data: str, model: str) -> dict[str, Any]:
+    """Train UDPipe with its default settings on the train file of a treebank, and write its model and record."""
+    source, out = Path("ud", f"{treebank}-train.conllu"), Path(model)
+    seconds = measure.cpu_seconds(
+        lambda: _train_udpipe(Path(data), out, tokenizer="", tagger="", parser="", treebank=source)
+    )
+    record = {
+        **measure.provenance(["ufal.udpipe"]),
+        "settings": "defaults",
+        "train_sha256": measure.sha256(Path(data) / source),
+        "cpu_seconds": seconds,
+    }
+    measure.write_json(out.with_suffix(".udpipe.json"), record)
+    return record
+
+
+def train_treebank_cached(treebank: str, *, data: Path, cache: Path) -> Path:
+    """Return UDPipe's model of a treebank, trained with its default settings unless the cache holds it."""
+    model = cache / f"{treebank}.udpipe"
+    if model.exists():
+        measure.say(f"{treebank}: UDPipe already in {cache}")
+        return model
+    measure.say(f"{treebank}: training UDPipe")
+    cache.mkdir(parents=True, exist_ok=True)
+    measure.in_child("benchmarks.peers:train_treebank_here", treebank=treebank, data=data, model=model)
+    return model
 
 
 def is_cached(name: str, *, data: Path, cache: Path) -> bool:

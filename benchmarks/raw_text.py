@@ -26,9 +26,10 @@ from benchmarks.training import PARTS
 from treetune.corpus.conllu import format_conllu
 from treetune.corpus.rawtext import raw_text
 from treetune.evaluation import evaluate_text
+from treetune.evaluation.alignment import TEXT_METRICS
 from treetune.storage import find_model, inspect
 
-METRICS = ("Tokens", "Sentences", "Words", "UPOS", "XPOS", "UAS", "LAS", "CLAS")
+METRICS = tuple(TEXT_METRICS)
 PACKAGES = ("numpy", "numba", "ufal.udpipe", "udtools")
 PEER = "udpipe-text"
 

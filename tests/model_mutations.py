@@ -34,6 +34,7 @@ from treetune.models.graph.parser import GraphParser
 from treetune.models.pipeline import Pipeline
 from treetune.models.quantize import quantize
 from treetune.models.reranker import Reranker
+from treetune.models.sequence.lemmatizer import Lemmatizer
 from treetune.models.sequence.tagger import Tagger
 from treetune.models.transition._kernels import ADDRESSES
 from treetune.models.transition.parser import TransitionParser
@@ -58,6 +59,8 @@ PLAUSIBLE: dict[str, tuple[Any, ...]] = {
     "columns": (["upos"], ["xpos"], ["feats"], ["ner"], ["upos", "feats"]),
     "inputs": ([], ["upos"], ["feats", "xpos"]),
     "spans": (True, False),
+    "given": (True, False),
+    "shared": (True, False),
 }
 TYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64")
 
@@ -85,6 +88,10 @@ def train_all(folder: Path) -> None:
         "tagger": Tagger(columns=("upos", "xpos")).fit(examples, epochs=1),
         "tagger2": Tagger(order=2).fit(examples, epochs=1),
         "crf": Tagger(dictionary=0).fit(examples, epochs=1, learner="crf"),
+        "morphology": Tagger(
+            columns=("feats",), inputs=("upos", "xpos"), features="morphology", given=True, shared=True
+        ).fit(examples, epochs=1),
+        "lemmatizer": _lemmatizer(examples),
         "tokenizer": pipeline.tokenizer,
         "stacked": stacking.model,
         "reranker": Reranker(transition, backward, k=4),
@@ -93,6 +100,12 @@ def train_all(folder: Path) -> None:
     }
     for name, model in models.items():
         storage.save(model, folder / f"{name}.treetune", {"training": {"seed": 1}})
+
+
+def _lemmatizer(examples: Any) -> Lemmatizer:
+    lemmatizer = Lemmatizer()
+    lemmatizer.tagger.fit(lemmatizer.examples(example.sentence for example in examples), epochs=1)
+    return lemmatizer
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import cache
 
 from treetune.learning.pipeline_training import train_pipeline
 from treetune.models.pipeline import Pipeline
@@ -18,10 +18,9 @@ TEXT = "The dog sees a cat. The young actor often spilled it.\n\nA cat was a sto
 @cache
 def small_pipeline() -> Pipeline:
     pipeline = Pipeline(Tokenizer(), [Tagger(columns=COLUMNS)], TransitionParser(beam=2))
-    make_tagger = partial(Tagger, columns=COLUMNS)
     options = {"epochs": 2}
     for _ in train_pipeline(
-        pipeline, generate(150, seed=5), make_tagger=make_tagger, folds=2, tokenizer_epochs=3,
+        pipeline, generate(150, seed=5), folds=2, tokenizer_epochs=3,
         tagger_options=options, parser_options=options,  # type: ignore[arg-type]
     ):  # fmt: skip
         pass

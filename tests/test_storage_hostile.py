@@ -49,7 +49,7 @@ def test_sound_models_of_every_kind_load_and_work(models: Path) -> None:
     found = {path.stem: outcome(path) for path in models.glob("*.treetune")}
     assert set(found.values()) == {"loaded"}
     kinds = {storage.inspect(path).kind for path in models.glob("*.treetune")}
-    assert kinds == {"transition", "graph", "tagger", "tokenizer", "stacked", "reranker", "pipeline"}
+    assert kinds == {"transition", "graph", "tagger", "lemmatizer", "tokenizer", "stacked", "reranker", "pipeline"}
 
 
 @pytest.mark.parametrize("value", [0, 65535])

@@ -87,20 +87,25 @@ def test_tags_replace_those_of_the_input_and_all_else_stays(folder: Path, tmp_pa
     assert threads.out == (tmp_path / "out.conllu").read_text()
 
 
-def test_of_a_pipeline_the_tagger_is_taken_and_what_has_none_is_refused(
+def test_of_a_pipeline_the_taggers_are_taken_and_what_has_none_is_refused(
     folder: Path, tmp_path: Path, stub_model: StubParser
 ) -> None:
     tagger, source = treetune.load(folder / "tags.treetune"), folder / "dev.conllu"
     treetune.save(treetune.Pipeline(taggers=[tagger]), tmp_path / "one")
     assert run("tag", tmp_path / "one", source) == run("tag", folder / "tags.treetune", source)
     treetune.save(treetune.Pipeline(taggers=[tagger, treetune.load(folder / "ner.treetune")]), tmp_path / "two")
+    both = run("tag", tmp_path / "two", source)
+    assert column(both.out, 3) == column(run("tag", folder / "tags.treetune", source).out, 3)
+    assert all("ner=" in cell for cells in column(both.out, 9) for cell in cells)
+    assert run("tag", tmp_path / "two", source, "--k-best", 2).err == (
+        f"error: --k-best is for models of one tagger, and {tmp_path / 'two'} has tagger1, tagger2; leave it out\n"
+    )
     treetune.save(stub_model, tmp_path / "stub")
-    for name, kind in (("two", "pipeline"), ("stub", "stub")):
-        result = run("tag", tmp_path / name, source)
-        assert (result.code, result.out) == (2, "")
-        assert result.err == (
-            f"error: {tmp_path / name} is a {kind} model, expected a tagger; use 'treetune parse' for parsers\n"
-        )
+    result = run("tag", tmp_path / "stub", source)
+    assert (result.code, result.out) == (2, "")
+    assert result.err == (
+        f"error: {tmp_path / 'stub'} is a stub model, expected a tagger; use 'treetune parse' for parsers\n"
+    )
 
 
 def test_tags_are_scored_beside_trees(folder: Path, tmp_path: Path) -> None:

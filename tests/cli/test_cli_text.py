@@ -288,9 +288,15 @@ def test_a_pipeline_is_trained(treebank: Path, tmp_path: Path) -> None:
     options = ("--task", "pipeline", *settings, "--epochs", 1, "--beam", 2, "--seed", 3)
     result = run("train", treebank, *options, "--dev", treebank, "--model", out)
     assert (result.code, result.out) == (0, "")
-    for line in ("tokenizer:", "tagger, jackknifed:", "fold 2/2  predicted 60 of 60", "parser:"):
+    stages = ("tokenizer:", "tagger, jackknifed:", "tagger of FEATS, jackknifed:", "lemmatizer:", "parser:")
+    for line in (*stages, "fold 2/2  predicted 60 of 60"):
         assert line in result.err
     assert "dev, from raw text  Tokens" in result.err
+    for metric in ("UFeats", "Lemmas", "MLAS", "BLEX"):
+        assert metric in result.err.rsplit("dev, from raw text", maxsplit=1)[1]
+    lines = [line.split("\t") for line in run("parse", out, "-", stdin=TEXT).out.splitlines() if "\t" in line]
+    assert not {"_"} & {line[2] for line in lines}
+    assert {"Number=Sing"} <= {line[5] for line in lines}
     shown = run("info", out).out
     for row in ("kind", "pipeline", "jackknife = 2", "scores.text.LAS", "mine", "training.parser.best_epoch"):
         assert row in shown
@@ -306,10 +312,10 @@ def test_a_pipeline_is_trained(treebank: Path, tmp_path: Path) -> None:
 
 def test_a_parser_gets_a_tagger_of_its_own(treebank: Path, tmp_path: Path) -> None:
     out = tmp_path / "p.treetune"
-    settings = sets("pipeline.tokenizer=false", "pipeline.jackknife=2")
+    settings = sets("pipeline.tokenizer=false", "pipeline.jackknife=2", "pipeline.tagger_learner=crf")
     options = ("--task", "pipeline", *settings, "--epochs", 1, "--beam", 2)
     assert run("train", treebank, *options, "--model", out).code == 0
-    assert list(treetune.load(out).parts) == ["tagger", "parser"]
+    assert list(treetune.load(out).parts) == ["tagger1", "tagger2", "lemmatizer", "parser"]
     assert column(run("parse", out, treebank).out, 6)
 
 

@@ -233,9 +233,10 @@ def test_a_pipeline_trains_again_from_what_it_stores(data: Path, tmp_path: Path)
     }
     first = prepared(data, content)
     stages = dict.fromkeys((report.stage.name, report.stage.total) for report in first.train())
-    assert list(stages) == [("tokenizer", 0), ("jackknife", 120), ("tagger", 120), ("parser", 60)]
+    taggers = [("jackknife", 120), ("tagger", 120), ("jackknife2", 120), ("tagger2", 120)]
+    assert list(stages) == [("tokenizer", 0), *taggers, ("lemmatizer", 0), ("parser", 60)]
     info = first.info()
-    assert set(info["scores"]) == {"tagger", "parser", "text", "text_signature"}
+    assert set(info["scores"]) == {"tagger", "tagger2", "lemmatizer", "parser", "text", "text_signature"}
     text = stored_toml(info)
     assert text is not None
     (data / "again.toml").write_text(text)
@@ -256,7 +257,7 @@ def test_every_setting_of_a_pipeline_changes_its_weights(data: Path) -> None:
     for change in (
         *("run.threads=2", "train.seed=2", "learner.k=1", "model.beam=1", "pipeline.tokenizer_epochs=1"),
         *("pipeline.tagger_epochs=1", "pipeline.tagger_learner=perceptron", "pipeline.jackknife=0"),
-        *("pipeline.quantize=true", "pipeline.tokenizer=false"),
+        *("pipeline.quantize=true", "pipeline.tokenizer=false", "pipeline.feats=false", "pipeline.lemmas=false"),
     ):
         run = TrainingRun.prepare(Config.of(content, changes=[change], source=Source("e.toml", data)))
         train(run)

@@ -17,6 +17,8 @@ from treetune.errors import ConfigError, DataError
 from treetune.evaluation.alignment import TEXT_METRICS, TextScores, evaluate_text
 
 TAGS = ("NOUN", "VERB", "PUNCT")
+FEATS = ("_", "_", "Case=Nom", "Case=Nom|Clitic=Yes", "Case=Nom|Number=Sing")
+LEMMAS = ("_", "a", "b")
 LABELS = ("nsubj", "nmod:poss", "nmod", "punct", "case", "obl")
 
 
@@ -56,7 +58,9 @@ def analysis(text: str, draw: random.Random) -> list[Example]:
         tree = random_tree(size, draw)
         labels = tuple(draw.choice(LABELS) if head else "root" for head in tree.heads[1:])
         tags = [[draw.choice(TAGS) for _ in range(size)] for _ in range(2)]
-        sentence = replace(Sentence.of(forms, upos=tags[0], xpos=tags[1]), multiword=tuple(multiword))
+        feats, lemmas = ([draw.choice(values) for _ in range(size)] for values in (FEATS, LEMMAS))
+        bare = Sentence.of(forms, upos=tags[0], xpos=tags[1], feats=feats, lemmas=lemmas)
+        sentence = replace(bare, multiword=tuple(multiword))
         examples.append(Example(sentence, Tree(tree.heads, ("", *labels))))
     return examples
 

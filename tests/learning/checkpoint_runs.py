@@ -66,7 +66,7 @@ def new_pipeline() -> Pipeline:
 
 def start_pipeline(pipeline: Pipeline, **changes: Any) -> Iterator[PipelineProgress]:
     options: dict[str, Any] = {
-        "treebank": TREEBANK, "dev": DEV, "make_tagger": Tagger, "folds": 2, "tokenizer_epochs": 3,
+        "treebank": TREEBANK, "dev": DEV, "folds": 2, "tokenizer_epochs": 3,
         "tagger_options": {"epochs": 2}, "parser_options": {"epochs": 2}, **changes,
     }  # fmt: skip
     return train_pipeline(pipeline, **options)

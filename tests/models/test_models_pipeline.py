@@ -6,7 +6,6 @@ import pickle
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from treetune.corpus.tags import Tagged, Tags
 from treetune.corpus.wellformed import is_tree
 from treetune.errors import ConfigError, DataError, ModelError
 from treetune.evaluation.alignment import evaluate_text
-from treetune.learning.pipeline_training import PipelineProgress, tag_columns, train_pipeline
+from treetune.learning.pipeline_training import PipelineProgress, tagger_columns, train_pipeline
 from treetune.models.pipeline import Pipeline
 from treetune.models.sequence.tagger import Tagger
 from treetune.models.tokenizer.tokenizer import Tokenizer
@@ -202,21 +201,16 @@ def _train(treebank: Any, *, folds: int, dev: Any = ()) -> Any:
     pipeline = Pipeline(Tokenizer(), [Tagger(columns=COLUMNS)], TransitionParser(beam=2))
     options: Any = {"epochs": 1}
     return train_pipeline(
-        pipeline, treebank, dev=dev, make_tagger=partial(Tagger, columns=COLUMNS), folds=folds, tokenizer_epochs=1,
+        pipeline, treebank, dev=dev, folds=folds, tokenizer_epochs=1,
         tagger_options=options, parser_options=options,
     )  # fmt: skip
 
 
 def test_faults_of_training_are_said() -> None:
-    tagger, parser = Tagger(columns=("upos",)), TransitionParser()
-    with pytest.raises(ConfigError, match=r"^expected one tagger to jackknife with, found 2; give folds=0$"):
-        train_pipeline(Pipeline(taggers=[tagger, tagger], parser=parser), [])
-    with pytest.raises(ConfigError, match=r"^expected make_tagger, which makes the taggers of the folds, found None$"):
-        train_pipeline(Pipeline(taggers=[tagger], parser=parser), [])
     bare = [replace(example, sentence=example.sentence.without("upos", "xpos")) for example in generate(2, seed=1)]
     with pytest.raises(DataError, match=r"^expected tags to train on in UPOS or XPOS, found none in the treebank$"):
-        tag_columns(bare)
-    assert tag_columns(generate(2, seed=1)) == ("upos", "xpos")
+        tagger_columns(bare)
+    assert tagger_columns(generate(2, seed=1))[0] == ("upos", "xpos")
     assert PipelineProgress("parser").training is None
 
 

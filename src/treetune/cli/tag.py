@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -64,7 +64,7 @@ def tag(
             f"'treetune tag' needs sentences of tokens, and the input is {reads.title}; use 'treetune parse'"
         )
     writes = output_format(file_format, output, reads if reads.holds & {"tags", "entities"} else FORMATS["conllu"])
-    job = _Job(_load(model), None if tagger is None else _load(tagger), writes, k_best, confidence, threads)
+    job = _job(model, tagger, writes, k_best, confidence, threads)
     job.check()
     report = SkipReport()
     writing = Writing(output, "tagging", quiet, counted=source if reads.in_blocks else STANDARD_STREAM)
@@ -73,10 +73,27 @@ def tag(
     writing.report(report, "tagged")
 
 
+def _job(
+    model: str, tagger: str | None, writes: Format, k_best: int | None, confidence: bool, threads: int
+) -> _Job | _PipelineJob:
+    """Return how to tag with a model: with the tagger that it is or has, or with all taggers and the lemmatizer."""
+    found = load(model)
+    if isinstance(found, Pipeline) and (len(found.taggers) > 1 or (found.taggers and found.lemmatizer is not None)):
+        given = {"--k-best": k_best is not None, "--confidence": confidence, "--tagger": tagger is not None}
+        for flag in (flag for flag, is_given in given.items() if is_given):
+            parts = ", ".join(name for name in found.parts if name.startswith(("tagger", "lemmatizer")))
+            raise ConfigError(f"{flag} is for models of one tagger, and {model} has {parts}; leave it out")
+        return _PipelineJob(found, writes, threads)
+    return _Job(_tagger(found, model), None if tagger is None else _load(tagger), writes, k_best, confidence, threads)
+
+
 def _load(path: str) -> Tagger:
+    return _tagger(load(path), path)
+
+
+def _tagger(found: Any, path: str) -> Tagger:
     from treetune.models.sequence.tagger import Tagger
 
-    found = load(path)
     # A pipeline of raw text has a tagger too, and `treetune tag` leaves its other parts alone.
     tagger = found.taggers[0] if isinstance(found, Pipeline) and len(found.taggers) == 1 else found
     if not isinstance(tagger, Tagger):
@@ -85,8 +102,28 @@ def _load(path: str) -> Tagger:
 
 
 @dataclass(slots=True)
+class _PipelineJob:
+    """How to tag with all taggers of a pipeline and its lemmatizer."""
+
+    pipeline: Pipeline
+    writes: Format
+    threads: int
+
+    def check(self) -> None:
+        """Refuse what cannot be written."""
+        if "tags" not in self.writes.holds:
+            raise ConfigError(f"{self.writes.title} files hold entities, and the model predicts tags; write CoNLL-U")
+
+    def tag(self, chunk: Sequence[Example]) -> Iterator[str]:
+        """Yield the text of each sentence."""
+        sentences = self.pipeline.tag([example.sentence for example in chunk], threads=self.threads)
+        for example, sentence in zip(chunk, sentences, strict=True):
+            yield self.writes.form(sentence, example.gold, example.enhanced)
+
+
+@dataclass(slots=True)
 class _Job:
-    """How to tag."""
+    """How to tag with one tagger."""
 
     tagger: Tagger
     first: Tagger | None

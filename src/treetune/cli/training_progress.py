@@ -23,7 +23,7 @@ def follow(reports: Iterable[Report], *, on_epoch: Callable[[Report], None], qui
     for stage, group in groupby(reports, key=lambda report: report.stage):
         if stage.title:
             note(stage.title, quiet=quiet)
-        if stage.name == "jackknife":
+        if stage.name.startswith("jackknife"):
             _follow_folds(stage, group, quiet=quiet)
         else:
             _follow_epochs(stage, group, on_epoch=on_epoch, quiet=quiet)

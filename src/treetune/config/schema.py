@@ -62,8 +62,12 @@ class PipelineTable:
 
     tokenizer: bool = option(True, "Train a tokenizer; false: a pipeline of tagger and parser.")
     tokenizer_epochs: int = option(TOKENIZER_EPOCHS, "Epochs of the tokenizer.", minimum=1)
-    tagger_epochs: int = option(TAGGER_EPOCHS, "Epochs of the tagger.", minimum=1)
-    tagger_learner: str = option("mira", "Learner of the tagger.", choices=("perceptron", "mira", "crf"))
+    tagger_epochs: int = option(TAGGER_EPOCHS, "Epochs of the taggers and the lemmatizer.", minimum=1)
+    tagger_learner: str = option(
+        "mira", "Learner of the taggers; for FEATS, mira in place of crf.", choices=("perceptron", "mira", "crf")
+    )
+    feats: bool = option(True, "Train a second tagger for FEATS, if the treebank has them.")
+    lemmas: bool = option(True, "Train a lemmatizer, if the treebank has lemmas.")
     jackknife: int = option(
         FOLDS, "Folds to jackknife the tags that the parser is trained on; 0: gold tags.", minimum=0
     )

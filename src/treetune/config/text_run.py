@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +11,11 @@ from treetune.config.run import Report, Stage, TrainingRun, numbers
 from treetune.config.schema import PIPELINE, TOKENIZER
 from treetune.corpus.rawtext import raw_text
 from treetune.evaluation.alignment import evaluate_text
-from treetune.learning.pipeline_training import tag_columns, train_pipeline
+from treetune.learning.pipeline_training import has_lemmas, lemmatizer_inputs, tagger_columns, train_pipeline
 from treetune.learning.tokenizer_training import train_tokenizer
 from treetune.models.pipeline import Pipeline
 from treetune.models.quantize import quantize
-from treetune.models.registry import make_model, stored_class
+from treetune.models.registry import MODELS, find, make_model, stored_class
 
 
 class TextRun(TrainingRun):
@@ -58,33 +57,45 @@ class TokenizerRun(TextRun):
 
 
 class PipelineRun(TextRun):
-    """The training of a pipeline: tokenizer, tagger, and a parser on jackknifed tags."""
+    """The training of a pipeline: tokenizer, taggers, lemmatizer, and a parser on jackknifed tags."""
 
     @staticmethod
     def make(config: Config, treebank: list[Any]) -> Any:
-        """Return an untrained pipeline; its tagger predicts the columns that the treebank has."""
-        tokenizer: Any = stored_class(TOKENIZER)() if config.pipeline.tokenizer else None
-        return Pipeline(tokenizer, [_make_tagger(treebank)()], config.model.make())
+        """Return an untrained pipeline; its taggers predict the columns that the treebank has."""
+        table = config.pipeline
+        tokenizer: Any = stored_class(TOKENIZER)() if table.tokenizer else None
+        columns = tagger_columns(treebank)
+        if not table.feats:
+            columns = [kept for more in columns if (kept := tuple(name for name in more if name != "feats"))]
+        lemmatizer: Any = None
+        if table.lemmas and has_lemmas(treebank):
+            lemmatizer = find(MODELS["lemmatizer"])(lemmatizer_inputs(columns))
+        return Pipeline(tokenizer, [_make_tagger(columns, more) for more in columns], config.model.make(), lemmatizer)
 
     def train(self, *, checkpoint: str | Path | None = None, resume: bool = False) -> Iterator[Report]:
         """Train all parts and yield reports."""
-        config, table, size = self.config, self.config.pipeline, len(self.treebank)
+        config, table = self.config, self.config.pipeline
         tagger_options: Any = {"epochs": table.tagger_epochs, "learner": table.tagger_learner}
         parser_options: Any = {"epochs": config.epochs, **config.model.learning}
-        stages = [
-            Stage("tokenizer", "tokenizer:", 0),
-            Stage("jackknife", "tagger, jackknifed:", size * table.tagger_epochs * (table.jackknife - 1)),
-            Stage("tagger", "tagger, on the whole treebank:", size * table.tagger_epochs),
-            Stage("parser", "parser:", size * config.epochs),
-        ]
         reports = train_pipeline(
-            self.model, self.treebank, dev=self.dev, make_tagger=_make_tagger(self.treebank), folds=table.jackknife,
-            seed=config.train.seed, threads=config.run.threads, tokenizer_epochs=table.tokenizer_epochs,
-            tagger_options=tagger_options, parser_options=parser_options, checkpoint=checkpoint, resume=resume,
+            self.model, self.treebank, dev=self.dev, folds=table.jackknife, seed=config.train.seed,
+            threads=config.run.threads, tokenizer_epochs=table.tokenizer_epochs, tagger_options=tagger_options,
+            lemmatizer_options={"epochs": table.tagger_epochs}, parser_options=parser_options, checkpoint=checkpoint,
+            resume=resume,
         )  # fmt: skip
-        yield from self._stage_reports(stages, reports)
+        yield from self._stage_reports(self._stages(), reports)
         if table.quantize:
             self.model = quantize(self.model)
+
+    def _stages(self) -> list[Stage]:
+        table, size = self.config.pipeline, len(self.treebank)
+        stages, epochs = [Stage("tokenizer", "tokenizer:", 0)], size * table.tagger_epochs
+        for number, tagger in enumerate(self.model.taggers, start=1):
+            mark, name = ("", "tagger") if number == 1 else (str(number), f"tagger of {_names(tagger.columns)}")
+            stages.append(Stage(f"jackknife{mark}", f"{name}, jackknifed:", epochs * (table.jackknife - 1)))
+            stages.append(Stage(f"tagger{mark}", f"{name}, on the whole treebank:", epochs))
+        stages.append(Stage("lemmatizer", "lemmatizer:", 0))
+        return [*stages, Stage("parser", "parser:", size * self.config.epochs)]
 
     def _settings(self) -> dict[str, Any]:
         return dict(self.best["parser"].settings)
@@ -93,19 +104,32 @@ class PipelineRun(TextRun):
         return self.config.model.table(self.model.parser)
 
     def _training(self) -> dict[str, Any]:
-        epochs = {"tagger": self.config.pipeline.tagger_epochs, "parser": self.config.epochs}
         parts = {
-            name: {"epochs": epochs[name], "best_epoch": best.epoch, **best.settings}
-            for name, best in self.best.items()
+            name: {"epochs": best.epochs, "best_epoch": best.epoch, **best.settings} for name, best in self.best.items()
         }
-        return {"task": PIPELINE, "columns": list(self.model.taggers[0].columns), **parts}
+        columns = [name for tagger in self.model.taggers for name in tagger.columns]
+        return {"task": PIPELINE, "columns": columns, **parts}
 
 
-def _make_tagger(treebank: list[Any]) -> Callable[[], Any]:
-    return partial(make_model, "tag", columns=tag_columns(treebank))
+def _make_tagger(columns: list[tuple[str, ...]], own: tuple[str, ...]) -> Any:
+    """Return an untrained tagger; a second one sees the tags of the first."""
+    if own == columns[0]:
+        return make_model("tag", columns=own)
+    return make_model("tag", columns=own, inputs=columns[0], features="morphology", given=True, shared=True)
+
+
+def _names(columns: tuple[str, ...]) -> str:
+    return " and ".join(name.upper() for name in columns)
 
 
 def _metrics(pipeline: Pipeline) -> list[str]:
     """Return the metrics on raw text that the parts of a pipeline have a say in."""
-    tags = [name.upper() for tagger in pipeline.taggers for name in tagger.columns if name in ("upos", "xpos")]
-    return ["Tokens", "Words", "Sentences", *tags, *(["UAS", "LAS", "CLAS"] if pipeline.parser is not None else [])]
+    columns = {name for tagger in pipeline.taggers for name in tagger.columns}
+    wanted = {"upos": "UPOS", "xpos": "XPOS", "feats": "UFeats"}
+    found = ["Tokens", "Words", "Sentences", *(metric for name, metric in wanted.items() if name in columns)]
+    if pipeline.lemmatizer is not None:
+        found.append("Lemmas")
+    if pipeline.parser is None:
+        return found
+    trees = {"UAS": True, "LAS": True, "CLAS": True, "MLAS": "UFeats" in found, "BLEX": "Lemmas" in found}
+    return [*found, *(name for name, has in trees.items() if has)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
@@ -16,7 +17,7 @@ from typing import NamedTuple
 from treetune import __version__
 from treetune.corpus.document import ParsedSentence
 from treetune.corpus.rawtext import surface_tokens
-from treetune.corpus.sentence import Example, tree_of
+from treetune.corpus.sentence import ABSENT, Example, tree_of
 from treetune.errors import DataError, unknown_name
 from treetune.evaluation.breakdown import Tally
 from treetune.evaluation.counts import CONTENT_LABELS, is_punctuation, strip_subtype
@@ -28,12 +29,24 @@ TEXT_METRICS = {
     "Words": "words",
     "UPOS": "universal tags",
     "XPOS": "tags of the language",
+    "UFeats": "universal features",
+    "AllTags": "UPOS, XPOS and universal features",
+    "Lemmas": "lemmas",
     "UAS": "unlabelled attachment",
     "LAS": "labelled attachment",
     "CLAS": "labelled attachment, content words",
+    "MLAS": "CLAS with UPOS, features and function words",
+    "BLEX": "CLAS with lemmas",
 }
+# The features and the labels of function words that the official scorer of the shared tasks looks at.
+UNIVERSAL_FEATURES = frozenset({
+    "PronType", "NumType", "Poss", "Reflex", "Foreign", "Abbr", "Gender", "Animacy", "Number", "Case", "Definite",
+    "Degree", "VerbForm", "Mood", "Tense", "Aspect", "Voice", "Evident", "Polarity", "Person", "Polite",
+})  # fmt: skip
+FUNCTIONAL_LABELS = frozenset({"aux", "cop", "mark", "det", "clf", "case", "cc"})
 
 Span = tuple[int, int]
+_FunctionWord = tuple[int, str, str, str]
 
 
 @dataclass(frozen=True)
@@ -85,6 +98,9 @@ class _Word(NamedTuple):
     is_multiword: bool
     upos: str
     xpos: str
+    feats: str
+    """Universal features alone."""
+    lemma: str
     parent: int
     """The index of the head among all words of the file, or -1 for a root."""
     label: str
@@ -153,6 +169,8 @@ def _analysis(examples: Iterable[Example | ParsedSentence], *, punct: bool, subt
                         is_multiword=token.last - token.first > 1 or token.first in dict(sentence.multiword),
                         upos=sentence.upos[word],
                         xpos=sentence.xpos[word],
+                        feats=_universal(sentence.feats[word]),
+                        lemma=sentence.lemmas[word],
                         parent=-1 if head == 0 else -2 if head < 0 else base + head - 1,
                         label=label if subtypes else strip_subtype(label),
                         counts=punct or not is_punctuation(sentence.forms[word], sentence.upos[word]),
@@ -160,6 +178,10 @@ def _analysis(examples: Iterable[Example | ParsedSentence], *, punct: bool, subt
                 )
         sentences.append((start, end))
     return _Analysis("".join(characters), tokens, sentences, words)
+
+
+def _universal(feats: str) -> str:
+    return "|".join(sorted(feat for feat in feats.split("|") if feat.partition("=")[0] in UNIVERSAL_FEATURES))
 
 
 def _without_spaces(form: str) -> str:
@@ -263,19 +285,58 @@ def _word_tallies(
         parent = predicted[second].parent
         return gold[first].parent == (parent if parent < 0 else partner.get(parent, -3))
 
+    compared = [(gold[first], predicted[second]) for first, second in counted]
     attached = [(first, second) for first, second in counted if right_head(first, second)]
     labelled = [(first, second) for first, second in attached if gold[first].label == predicted[second].label]
     right = {
         "Words": len(counted),
-        "UPOS": sum(gold[first].upos == predicted[second].upos for first, second in counted),
-        "XPOS": sum(gold[first].xpos == predicted[second].xpos for first, second in counted),
+        "UPOS": sum(one.upos == other.upos for one, other in compared),
+        "XPOS": sum(one.xpos == other.xpos for one, other in compared),
+        "UFeats": sum(one.feats == other.feats for one, other in compared),
+        "AllTags": sum(_all_tags(one) == _all_tags(other) for one, other in compared),
+        "Lemmas": sum(_same_lemma(one, other) for one, other in compared),
         "UAS": len(attached),
         "LAS": len(labelled),
     }
+    words = [(first, second) for first, second in labelled if _is_content(gold[first])]
+    helpers = _function_words(gold, None), _function_words(predicted, partner)
+    right_content = {
+        "CLAS": len(words),
+        "MLAS": sum(
+            _same_morphology(gold[first], predicted[second]) and helpers[0].get(first) == helpers[1].get(second)
+            for first, second in words
+        ),
+        "BLEX": sum(_same_lemma(gold[first], predicted[second]) for first, second in words),
+    }
     return {
         **{name: Tally(first_size, second_size, count) for name, count in right.items()},
-        "CLAS": Tally(content[0], content[1], sum(_is_content(gold[first]) for first, _ in labelled)),
+        **{name: Tally(content[0], content[1], count) for name, count in right_content.items()},
     }
+
+
+def _all_tags(word: _Word) -> tuple[str, str, str]:
+    return word.upos, word.xpos, word.feats
+
+
+def _same_morphology(gold: _Word, predicted: _Word) -> bool:
+    return (gold.upos, gold.feats) == (predicted.upos, predicted.feats)
+
+
+def _same_lemma(gold: _Word, predicted: _Word) -> bool:
+    """Return whether a lemma is right; where gold has none, any is."""
+    return gold.lemma in (ABSENT, predicted.lemma)
+
+
+def _function_words(
+    words: Sequence[_Word], partner: Mapping[int, int] | None
+) -> dict[int, list[tuple[int, str, str, str]]]:
+    """Return of each head its function words: the words of gold they are, or -1, and what is said of them."""
+    found: dict[int, list[_FunctionWord]] = defaultdict(list)
+    for index, word in enumerate(words):
+        if word.parent >= 0 and strip_subtype(word.label) in FUNCTIONAL_LABELS:
+            own = index if partner is None else partner.get(index, -1)
+            found[word.parent].append((own, word.label, word.upos, word.feats))
+    return found
 
 
 def _is_content(word: _Word) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 
 import numpy as np
 
-from treetune.corpus.sentence import Example
+from treetune.corpus.sentence import Example, Sentence
 from treetune.corpus.tags import tagged, with_tags
 from treetune.errors import ConfigError
 from treetune.learning.checkpoints import StageCheckpoints
@@ -60,6 +60,7 @@ def jackknife(
     threads: int = 1,
     checkpoint: str | Path | None = None,
     resume: bool = False,
+    sentences: Sequence[Sentence] | None = None,
     **options: Unpack[TrainOptions],
 ) -> Iterator[FoldProgress]:
     """Predict every sentence by a model trained without it, and yield progress; the last report has the outputs.
@@ -72,12 +73,15 @@ def jackknife(
         threads: For prediction only; the result does not depend on it.
         checkpoint: A folder for the checkpoints of the folds.
         resume: Whether to resume from `checkpoint`, if it exists; the outputs are the same as without the interruption.
+        sentences: What the models predict from, by default the sentences of the treebank: those with jackknifed tags,
+            for a model that is trained on gold tags.
         options: The options of `train` for each model. Without development data, the last epoch is taken.
     """
     check_options(make_model(), options)
     parts = make_folds(treebank, folds=folds, seed=seed)
     stages = StageCheckpoints(checkpoint, resume=resume)
-    return _all_folds(make_model, treebank, parts, stages, seed=seed, threads=threads, options=options)
+    given = [example.sentence for example in treebank] if sentences is None else sentences
+    return _all_folds(make_model, treebank, given, parts, stages, seed=seed, threads=threads, options=options)
 
 
 def jackknife_tags(
@@ -119,6 +123,7 @@ def check_options(model: Model[Any], options: TrainOptions) -> None:
 def _all_folds(
     make_model: Callable[[], Model[Any]],
     treebank: Sequence[Any],
+    sentences: Sequence[Sentence],
     parts: Sequence[Sequence[int]],
     stages: StageCheckpoints,
     *,
@@ -135,7 +140,7 @@ def _all_folds(
             model, others, seed=seed, threads=threads, **stages.options(f"fold-{fold}"), **options
         ):  # fmt: skip
             yield FoldProgress(fold, len(parts), len(outputs), len(treebank), training=progress)
-        predicted = model.predict_batch([treebank[index].sentence for index in part], threads=threads)
+        predicted = model.predict_batch([sentences[index] for index in part], threads=threads)
         outputs.update(zip(part, predicted, strict=True))
         everything = tuple(outputs[index] for index in range(len(treebank))) if fold == len(parts) else None
         yield FoldProgress(fold, len(parts), len(outputs), len(treebank), outputs=everything)

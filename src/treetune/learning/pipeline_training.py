@@ -1,4 +1,4 @@
-"""Train a pipeline: the tokenizer, then the taggers, then a parser on jackknifed tags.
+"""Train a pipeline: the tokenizer, then the taggers and the lemmatizer, then a parser on jackknifed tags.
 
 A tagger is more accurate on its training data than on new text, and a parser trained on such tags, or on gold tags,
 relies on them too much. So the parser is trained on tags of taggers that have not seen the sentence (Cherry and Bergsma
@@ -7,27 +7,36 @@ relies on them too much. So the parser is trained on tags of taggers that have n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+import copy
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from treetune.corpus.sentence import Example
+from treetune.corpus.sentence import ABSENT, Example, Sentence
 from treetune.corpus.tags import TAG_COLUMNS, Tags, tagged, with_tags
-from treetune.errors import ConfigError, DataError
+from treetune.errors import DataError
 from treetune.learning.checkpoints import StageCheckpoints
 from treetune.learning.jackknife import FoldProgress, TrainOptions, check_options, jackknife
 from treetune.learning.progress import Progress
 from treetune.learning.tokenizer_training import EPOCHS as TOKENIZER_EPOCHS
 from treetune.learning.tokenizer_training import TokenizerProgress, train_tokenizer
 from treetune.learning.trainer import train
-from treetune.models.learning_options import DEFAULT_SEED
+from treetune.models.learning_options import CRF, DEFAULT_SEED, MIRA
 from treetune.models.pipeline import Pipeline
+
+# A first tagger has at most so many joint tags; XPOS with more is predicted beside FEATS.
+MOST_TAGS = 150
 
 
 @dataclass(frozen=True, slots=True)
 class PipelineProgress:
-    """Progress of one stage, "tokenizer", "jackknife", "tagger" or "parser", with the report of its trainer."""
+    """Progress of one stage, with the report of its trainer.
+
+    Stages are "tokenizer", "jackknife", "tagger", "lemmatizer" and "parser"; those of a second tagger "jackknife2" and
+    "tagger2".
+    """
 
     stage: str
     tokenizer: TokenizerProgress | None = None
@@ -35,16 +44,38 @@ class PipelineProgress:
     training: Progress | None = None
 
 
-def tag_columns(treebank: Sequence[Example]) -> tuple[str, ...]:
-    """Return the columns of tags that a treebank has for a tagger to learn: UPOS and XPOS, each if present."""
-    names = [name for name in ("upos", "xpos") if _has(treebank, name)]
-    if not names:
+def tagger_columns(treebank: Sequence[Example]) -> list[tuple[str, ...]]:
+    """Return the columns that a treebank has tags in, tagger by tagger: UPOS and XPOS, then FEATS.
+
+    XPOS comes with FEATS if it has too many values for the first tagger.
+    """
+    found = [name for name in TAG_COLUMNS if _has(treebank, name)]
+    first = [name for name in found if name != "feats"]
+    if not first:
         raise DataError("expected tags to train on in UPOS or XPOS, found none in the treebank")
-    return tuple(names)
+    if len(first) == 2 and _count_tags(treebank) > MOST_TAGS:
+        first = first[:1]
+    second = [name for name in found if name not in first]
+    return [tuple(columns) for columns in (first, second) if columns]
+
+
+def has_lemmas(treebank: Sequence[Example]) -> bool:
+    """Return whether a treebank has lemmas to train a lemmatizer on."""
+    return _has(treebank, "lemmas")
+
+
+def lemmatizer_inputs(columns: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """Return the columns of taggers that lemmas depend on: XPOS of many values says no more than FEATS."""
+    second = {name for more in columns[1:] for name in more}
+    return tuple(name for more in columns for name in more if not (name == "xpos" and "feats" in second & {*more}))
+
+
+def _count_tags(treebank: Sequence[Example]) -> int:
+    return len({pair for one in treebank for pair in zip(one.sentence.upos[1:], one.sentence.xpos[1:], strict=True)})
 
 
 def _has(treebank: Sequence[Example], name: str) -> bool:
-    return any(set(getattr(example.sentence, name)[1:]) - {"_"} for example in treebank)
+    return any(set(getattr(example.sentence, name)[1:]) - {ABSENT} for example in treebank)
 
 
 def train_pipeline(
@@ -52,12 +83,12 @@ def train_pipeline(
     treebank: Sequence[Example],
     *,
     dev: Sequence[Example] = (),
-    make_tagger: Callable[[], Any] | None = None,
     folds: int = 10,
     seed: int = DEFAULT_SEED,
     threads: int = 1,
     tokenizer_epochs: int = TOKENIZER_EPOCHS,
     tagger_options: TrainOptions | None = None,
+    lemmatizer_options: TrainOptions | None = None,
     parser_options: TrainOptions | None = None,
     checkpoint: str | Path | None = None,
     resume: bool = False,
@@ -65,70 +96,59 @@ def train_pipeline(
     """Train all parts of a pipeline and yield progress; taggers and parser are those of their best epoch on `dev`.
 
     Args:
-        pipeline: Untrained parts: any of a tokenizer, taggers and a parser.
+        pipeline: Untrained parts: any of a tokenizer, taggers, a lemmatizer and a parser.
         treebank: Sentences in the order of their text, with complete tags and trees.
-        dev: Others, to choose epochs by; its tags are predicted before the parser sees it.
-        make_tagger: Makes an untrained tagger like that of the pipeline, for the folds; there must be one tagger.
+        dev: Others, to choose epochs by; its tags are predicted before later parts see it.
         folds: The number of folds of the jackknife; 0 to train the parser on gold tags.
         seed: Shuffles the sentences and assigns them to folds.
         threads: For prediction only; the result does not depend on it.
         tokenizer_epochs: Passes of the tokenizer over the treebank.
-        tagger_options: The options of `train` for taggers.
+        tagger_options: The options of `train` for taggers; MIRA in place of a CRF for those that share weights.
+        lemmatizer_options: The options of `train` for the lemmatizer.
         parser_options: The options of `train` for the parser.
         checkpoint: A folder for the checkpoints of all stages.
         resume: Whether to resume from `checkpoint`, if it exists; the pipeline is the same as without the interruption.
     """
-    if folds and len(pipeline.taggers) > 1:
-        raise ConfigError(f"expected one tagger to jackknife with, found {len(pipeline.taggers)}; give folds=0")
-    if folds and pipeline.taggers and make_tagger is None and pipeline.parser is not None:
-        raise ConfigError("expected make_tagger, which makes the taggers of the folds, found None")
+    options = {"tagger": tagger_options or {}, "lemmatizer": lemmatizer_options or {}, "parser": parser_options or {}}
     # Before hours of jackknifing.
-    for tagger in pipeline.taggers:
-        check_options(cast(Any, tagger), tagger_options or {})
-    if pipeline.parser is not None:
-        check_options(pipeline.parser, parser_options or {})
+    for name, part in pipeline.parts.items():
+        if (kind := name.rstrip("0123456789")) in options:
+            check_options(getattr(part, "tagger", cast(Any, part)), _fitting(part, options[kind]))
     training = _PipelineTraining(
-        pipeline, list(treebank), dev, StageCheckpoints(checkpoint, resume=resume), seed, threads
+        pipeline, list(treebank), list(dev), StageCheckpoints(checkpoint, resume=resume), seed, threads, options
     )
-    return training.run(
-        make_tagger if pipeline.parser is not None else None,
-        folds,
-        tokenizer_epochs,
-        tagger_options or {},
-        parser_options or {},
-    )
+    return training.run(folds if pipeline.parser is not None else 0, tokenizer_epochs)
+
+
+def _fitting(model: Any, options: TrainOptions) -> TrainOptions:
+    """Return the options without a CRF for a tagger that shares weights, which cannot be one."""
+    is_shared = getattr(getattr(model, "config", None), "shared", False)
+    return {**options, "learner": MIRA} if is_shared and options.get("learner") == CRF else options
 
 
 @dataclass
 class _PipelineTraining:
-    """One run of `train_pipeline`; `treebank` gets jackknifed tags on the way."""
+    """One run of `train_pipeline`; the sentences of `jackknifed` and `dev` get predicted tags on the way."""
 
     pipeline: Pipeline
     treebank: list[Example]
-    dev: Sequence[Example]
+    dev: list[Example]
     stages: StageCheckpoints
     seed: int
     threads: int
+    options: dict[str, TrainOptions]
+    jackknifed: list[Sentence] = field(init=False)
 
-    def run(
-        self,
-        make_tagger: Callable[[], Any] | None,
-        folds: int,
-        tokenizer_epochs: int,
-        tagger_options: TrainOptions,
-        parser_options: TrainOptions,
-    ) -> Iterator[PipelineProgress]:
+    def run(self, folds: int, tokenizer_epochs: int) -> Iterator[PipelineProgress]:
+        self.jackknifed = [example.sentence for example in self.treebank]
         if self.pipeline.tokenizer is not None:
             yield from self._tokenizer(self.pipeline.tokenizer, tokenizer_epochs)
         for number, tagger in enumerate(self.pipeline.taggers, start=1):
-            known = tagged(self.treebank, tagger.columns)
-            if folds and make_tagger is not None:
-                yield from self._jackknife(make_tagger, known, folds, tagger.columns, tagger_options)
-            held_out = tagged(self.dev, tagger.columns)
-            for report in self._train(tagger, known, held_out, f"tagger-{number}", tagger_options):
-                yield PipelineProgress("tagger", training=report)
+            yield from self._tagger(tagger, "" if number == 1 else str(number), folds)
+        if self.pipeline.lemmatizer is not None:
+            yield from self._lemmatizer(self.pipeline.lemmatizer)
         if self.pipeline.parser is not None:
-            yield from self._parser(self.pipeline.parser, parser_options)
+            yield from self._parser(self.pipeline.parser)
 
     def _tokenizer(self, tokenizer: Any, epochs: int) -> Iterator[PipelineProgress]:
         for report in train_tokenizer(
@@ -137,42 +157,51 @@ class _PipelineTraining:
         ):  # fmt: skip
             yield PipelineProgress("tokenizer", tokenizer=report)
 
-    def _jackknife(
-        self,
-        make_tagger: Callable[[], Any],
-        known: Sequence[Any],
-        folds: int,
-        columns: Sequence[str],
-        options: TrainOptions,
-    ) -> Iterator[PipelineProgress]:
+    def _tagger(self, tagger: Any, number: str, folds: int) -> Iterator[PipelineProgress]:
+        """Train a tagger on gold tags; each of its folds is predicted from the tags of the taggers before."""
+        known = tagged(self.treebank, tagger.columns)
+        if folds:
+            yield from self._jackknife(tagger, known, folds, number)
+        held_out = tagged(self.dev, tagger.columns)
+        for report in self._train(tagger, known, held_out, f"tagger-{number or 1}", "tagger"):
+            yield PipelineProgress(f"tagger{number}", training=report)
+        predicted = tagger.annotate([example.sentence for example in self.dev], threads=self.threads)
+        self.dev = [replace(example, sentence=found) for example, found in zip(self.dev, predicted, strict=True)]
+
+    def _jackknife(self, tagger: Any, known: Sequence[Any], folds: int, number: str) -> Iterator[PipelineProgress]:
         tags: tuple[Tags, ...] = ()
         for fold in jackknife(
-            make_tagger, known, folds=folds, seed=self.seed, threads=self.threads,
-            **self.stages.options("jackknife"), **options,
+            partial(copy.copy, tagger), known, folds=folds, seed=self.seed, threads=self.threads,
+            sentences=self.jackknifed, **self.stages.options(f"jackknife{number}"),
+            **_fitting(tagger, self.options["tagger"]),
         ):  # fmt: skip
-            yield PipelineProgress("jackknife", fold=fold)
+            yield PipelineProgress(f"jackknife{number}", fold=fold)
             tags = fold.outputs or tags
-        self.treebank = [
-            replace(example, sentence=with_tags(example.sentence, found, columns))
-            for example, found in zip(self.treebank, tags, strict=True)
-        ]
+        pairs = zip(self.jackknifed, tags, strict=True)
+        self.jackknifed = [with_tags(sentence, found, tagger.columns) for sentence, found in pairs]
 
-    def _parser(self, parser: Any, options: TrainOptions) -> Iterator[PipelineProgress]:
+    def _lemmatizer(self, lemmatizer: Any) -> Iterator[PipelineProgress]:
+        """Train the lemmatizer on gold tags and on jackknifed ones."""
+        lemmatizer.learn_casing(self.treebank)
+        known = lemmatizer.examples([example.sentence for example in self.treebank] + self.jackknifed)
+        held_out = lemmatizer.examples([example.sentence for example in self.dev], repeated=True) if self.dev else []
+        for report in self._train(lemmatizer.tagger, known, held_out, "lemmatizer", "lemmatizer"):
+            yield PipelineProgress("lemmatizer", training=report)
+
+    def _parser(self, parser: Any) -> Iterator[PipelineProgress]:
         """Train the parser on the columns that it will have: those of the taggers, if there are any."""
         given = {name for tagger in self.pipeline.taggers for name in tagger.columns}
         missing = [name for name in TAG_COLUMNS if given and name not in given]
-        sentences = self.pipeline.tag([example.sentence for example in self.dev], threads=self.threads)
-        held_out = [
+        held_out = [replace(example, sentence=example.sentence.without(*missing)) for example in self.dev]
+        known = [
             replace(example, sentence=sentence.without(*missing))
-            for example, sentence in zip(self.dev, sentences, strict=True)
+            for example, sentence in zip(self.treebank, self.jackknifed, strict=True)
         ]
-        known = [replace(example, sentence=example.sentence.without(*missing)) for example in self.treebank]
-        for report in self._train(parser, known, held_out, "parser", options):
+        for report in self._train(parser, known, held_out, "parser", "parser"):
             yield PipelineProgress("parser", training=report)
 
     def _train(
-        self, model: Any, treebank: Sequence[Any], dev: Sequence[Any], stage: str, options: TrainOptions
+        self, model: Any, treebank: Sequence[Any], dev: Sequence[Any], stage: str, kind: str
     ) -> Iterator[Progress]:
-        return train(
-            model, treebank, dev=dev, seed=self.seed, threads=self.threads, **self.stages.options(stage), **options
-        )
+        options = {**self.stages.options(stage), **_fitting(model, self.options[kind])}
+        return train(model, treebank, dev=dev, seed=self.seed, threads=self.threads, **cast(Any, options))

@@ -50,8 +50,8 @@ def prediction_jobs(pipeline: Pipeline, *, text: bool = True) -> Iterator[Job]:
         if kind == "tokenizer":
             for step in ("tokens", "sentences") if text else ():
                 yield _job(step, partial(part.compile_kernels, step), (step,))
-        elif kind == "tagger":
-            yield _job(name, partial(part.annotate, [_SENTENCE]), (kind,))
+        elif kind in ("tagger", "lemmatizer"):
+            yield _job(name, partial(part.annotate, [_SENTENCE]), ("tagger",))
         elif kinds := tuple(sorted(set(_kinds(part)))):
             yield _job(name, partial(part.predict_batch, [_SENTENCE]), kinds)
 

@@ -1,4 +1,4 @@
-"""Raw text to documents: a tokenizer, taggers and a parser as one model, each part of which may be missing."""
+"""Raw text to documents: a tokenizer, taggers, a lemmatizer and a parser as one model; any part may be missing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PIPE_BATCH = 256
 
 Context = TypeVar("Context")
 
-_TOKENIZER, _TAGGER, _PARSER = "tokenizer", "tagger", "parser"
+_TOKENIZER, _TAGGER, _LEMMATIZER, _PARSER = "tokenizer", "tagger", "lemmatizer", "parser"
 
 
 class TokenizerPart(Storable, Protocol):
@@ -57,8 +57,16 @@ class TaggerPart(Storable, Protocol):
         ...
 
 
+class LemmatizerPart(Storable, Protocol):
+    """A lemmatizer; `models.sequence.lemmatizer.Lemmatizer`."""
+
+    def annotate(self, sentences: Sequence[Sentence], *, threads: int = 1, keep: bool = False) -> list[Sentence]:
+        """Return the sentences with lemmas; `keep` keeps those that they have."""
+        ...
+
+
 class Pipeline:
-    """Text to sentences to tokens to tags to trees: ``doc = nlp(text)``.
+    """Text to sentences to tokens to tags and lemmas to trees: ``doc = nlp(text)``.
 
     Each tagger sees the tags of those before it. What no part can predict stays unknown: without a parser the trees
     are `Tree.unknown`. `learning.pipeline_training.train_pipeline` trains all parts. A pipeline can be pickled, and
@@ -72,11 +80,13 @@ class Pipeline:
         tokenizer: TokenizerPart | None = None,
         taggers: Sequence[TaggerPart] = (),
         parser: Parser | None = None,
+        lemmatizer: LemmatizerPart | None = None,
     ) -> None:
-        if tokenizer is None and not taggers and parser is None:
+        if not any((tokenizer, taggers, parser, lemmatizer)):
             raise ConfigError("expected a tokenizer, a tagger or a parser to make a pipeline of, found none")
         self.tokenizer = tokenizer
         self.taggers = tuple(taggers)
+        self.lemmatizer = lemmatizer
         self.parser = parser
         for name, part in self.parts.items():
             wanted = name.rstrip("0123456789")
@@ -85,11 +95,11 @@ class Pipeline:
 
     @classmethod
     def of(cls, model: Any) -> Pipeline:
-        """Return a pipeline as it is, and a tokenizer, a tagger or a parser as a pipeline of one part."""
+        """Return a pipeline as it is, and any other model as a pipeline of one part."""
         if isinstance(model, Pipeline):
             return model
-        if _role(model) == _TOKENIZER:
-            return cls(tokenizer=model)
+        if _role(model) in (_TOKENIZER, _LEMMATIZER):
+            return cls(**{_role(model): model})
         return cls(taggers=[model]) if _role(model) == _TAGGER else cls(parser=model)
 
     @property
@@ -98,7 +108,7 @@ class Pipeline:
         named: dict[str, Storable | None] = {_TOKENIZER: self.tokenizer}
         for number, tagger in enumerate(self.taggers, start=1):
             named[_TAGGER if len(self.taggers) == 1 else f"{_TAGGER}{number}"] = tagger
-        named[_PARSER] = self.parser
+        named |= {_LEMMATIZER: self.lemmatizer, _PARSER: self.parser}
         return {name: part for name, part in named.items() if part is not None}
 
     def __repr__(self) -> str:
@@ -123,8 +133,8 @@ class Pipeline:
         return self if self.parser is None else self.with_parser(self.parser.with_options(**options))
 
     def with_parser(self, parser: Parser) -> Pipeline:
-        """Return a pipeline with the same tokenizer and taggers, and this parser."""
-        return Pipeline(self.tokenizer, self.taggers, parser)
+        """Return a pipeline with the same parts but this parser."""
+        return Pipeline(self.tokenizer, self.taggers, parser, self.lemmatizer)
 
     def __call__(self, text: str | Sentence, *, threads: int = 1, constraints: Constraints | None = None) -> Document:
         """Parse one text, or one sentence of given tokens; `pipe` parses many texts.
@@ -236,7 +246,7 @@ class Pipeline:
         Args:
             sentences: As they come; up to a thousand are parsed together.
             threads: For tagging and parsing; the result is the same for any number.
-            keep_tags: Whether to keep the tags that the sentences come with.
+            keep_tags: Whether to keep the tags and lemmas that the sentences come with.
             constraints: Partial trees, one a sentence, that the trees must contain (forced decoding).
         """
         if constraints is not None and self.parser is None:
@@ -254,10 +264,12 @@ class Pipeline:
                 yield ParsedSentence(sentence, tree, score=score)
 
     def tag(self, sentences: Sequence[Sentence], *, threads: int = 1, keep_tags: bool = False) -> list[Sentence]:
-        """Return the sentences with the tags of all taggers; `keep_tags` keeps the tags that they come with."""
+        """Return the sentences with the tags of all taggers and lemmas; `keep_tags` keeps those that they come with."""
         tagged = list(sentences)
         for tagger in self.taggers:
             tagged = _kept(tagger, tagged, threads) if keep_tags else tagger.annotate(tagged, threads=threads)
+        if self.lemmatizer is not None:
+            tagged = self.lemmatizer.annotate(tagged, threads=threads, keep=keep_tags)
         return tagged
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -271,18 +283,18 @@ class Pipeline:
         """Rebuild all parts from `state()`."""
         found = parts_from_state(config, tensors)
         taggers = [part for name, part in found.items() if name.startswith(_TAGGER)]
-        made = cls(found.get(_TOKENIZER), taggers, found.get(_PARSER))
+        made = cls(found.get(_TOKENIZER), taggers, found.get(_PARSER), found.get(_LEMMATIZER))
         if list(made.parts) != list(found):
-            raise expected("order", "tokenizer, taggers and parser", list(found))
+            raise expected("order", "tokenizer, taggers, lemmatizer and parser", list(found))
         return made
 
 
 def _role(part: object) -> str:
-    """Return which part of a pipeline a model is; one that is no tokenizer, tagger or pipeline is a parser."""
+    """Return which part of a pipeline a model is; one of no other kind is a parser."""
     kind = getattr(part, "kind", None)
     if kind is None:
         return type(part).__name__
-    return kind if kind in (_TOKENIZER, _TAGGER, Pipeline.kind) else _PARSER
+    return kind if kind in (_TOKENIZER, _TAGGER, _LEMMATIZER, Pipeline.kind) else _PARSER
 
 
 def _kept(tagger: TaggerPart, sentences: Sequence[Sentence], threads: int) -> list[Sentence]:

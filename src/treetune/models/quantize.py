@@ -13,11 +13,14 @@ PRUNE = 0.006
 
 
 def quantize(pipeline: Pipeline, *, prune: float = PRUNE) -> Pipeline:
-    """Return a pipeline whose taggers and transition parser have pruned weights of 8 bits; other parts are shared."""
+    """Return a pipeline whose taggers, lemmatizer and transition parser have pruned weights of 8 bits."""
     if not 0 <= prune < 1:
         raise ConfigError(f"prune must be at least 0 and less than 1, found {prune}")
     taggers: list[Any] = [_quantized(tagger, prune) for tagger in pipeline.taggers]
-    return Pipeline(pipeline.tokenizer, taggers, _quantized(pipeline.parser, prune))
+    lemmatizer: Any = pipeline.lemmatizer
+    if lemmatizer is not None:
+        lemmatizer = lemmatizer.with_tagger(_quantized(lemmatizer.tagger, prune))
+    return Pipeline(pipeline.tokenizer, taggers, _quantized(pipeline.parser, prune), lemmatizer)
 
 
 def _quantized(model: Any, prune: float) -> Any:

@@ -20,6 +20,7 @@ MODELS: dict[str, str] = {
     "reranker": "treetune.models.reranker:Reranker",
     "stacked": "treetune.models.stacked:StackedParser",
     "tagger": "treetune.models.sequence.tagger:Tagger",
+    "lemmatizer": "treetune.models.sequence.lemmatizer:Lemmatizer",
     "tokenizer": "treetune.models.tokenizer.tokenizer:Tokenizer",
     "pipeline": "treetune.models.pipeline:Pipeline",
 }

@@ -19,6 +19,11 @@ from treetune.weights.store import FrozenWeights, LiveWeights
 TEMPLATES = str(Path(__file__).with_name("every_reach.txt"))
 WORDS = ("a", "b", "ab", "Ba", "c1", "aba", "x", "A", "bab", "abc", "xx")
 TAGS = ("N", "V", "D")
+# Tags that have parts in common.
+JOINT = ("Case=Nom|Number=Sing", "Case=Nom|Number=Plur", "_", "Case=Acc|Number=Plur")
+MORPHOLOGY: dict[str, Any] = {
+    "columns": ("feats",), "inputs": ("upos",), "given": True, "shared": True, "dictionary": 4,
+}  # fmt: skip
 
 
 def random_tagged(seed: int, *, count: int = 12, longest: int = 5, tags: Sequence[str] = TAGS) -> list[Tagged]:
@@ -28,7 +33,7 @@ def random_tagged(seed: int, *, count: int = 12, longest: int = 5, tags: Sequenc
     for _ in range(count):
         words = [draw.choice(WORDS) for _ in range(draw.randint(0, longest))]
         values = [tags[(len(word) + draw.choice((0, 0, 0, 1))) % len(tags)] for word in words]
-        examples.append(Tagged(Sentence.of(words), Tags.of(values)))
+        examples.append(Tagged(Sentence.of(words, upos=[word[0].upper() for word in words]), Tags.of(values)))
     return [*examples, Tagged(Sentence.of(["a", "Ba", "x"]), Tags.of([tags[0], tags[-1], tags[1]]))]
 
 
@@ -56,9 +61,9 @@ def random_weights(grammar: TaggerGrammar, examples: Sequence[Tagged], seed: int
                     for last in range(chain.boundary + 1):
                         for before in range(chain.boundary + 1):
                             features[chain.feature(template, position, last, before)] = None
-    live = LiveWeights(len(grammar.tags))
+    live = LiveWeights(grammar.outputs)
     live.averages.seen_once.fill(2**64 - 1)
-    rows = [(feature, tag) for feature in features for tag in range(len(grammar.tags)) if draw.random() < 0.7]
+    rows = [(feature, tag) for feature in features for tag in range(grammar.outputs) if draw.random() < 0.7]
     deltas = [draw.randint(-largest, largest) for _ in rows]
     # One weight is the largest, so that the scale is a whole number and all weights stay whole.
     deltas[0] = 2**15 - 1

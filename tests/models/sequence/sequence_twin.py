@@ -47,6 +47,8 @@ class ChainTwin:
         starts, tags = sets.starts.tolist(), sets.tags.tolist()
         self.allowed = [tags[starts[number] : starts[number + 1]] for number in encoded.sets.tolist()[1:]]
         every = [template for group in grammar.template_set.groups for template in group]
+        starts, parts = grammar.parts.starts.tolist(), grammar.parts.outputs.tolist()
+        self.outputs = [[tag, *parts[starts[tag] : starts[tag + 1]]] for tag in range(self.boundary)]
         # The kernels add what looks at words alone first, then what looks one tag back, then what looks two back.
         self.by_reach = [[t for t in every if _reach(t) == reach] for reach in (0, 1, 2)]
 
@@ -67,12 +69,17 @@ class ChainTwin:
 
     def pairs(self, path: Path_) -> list[tuple[int, int]]:
         """Return the (feature, tag) pairs of a path, word by word."""
-        return [pair for position in range(1, self.n + 1) for pair in self.pairs_at(path, position)]
+        every = [self.pairs_at(path, position) for position in range(1, self.n + 1)]
+        return [pair for found in every for pairs in found for pair in pairs]
 
-    def pairs_at(self, path: Path_, position: int) -> list[tuple[int, int]]:
+    def pairs_at(self, path: Path_, position: int) -> list[list[tuple[int, int]]]:
+        """Return the pairs of each template: with the tag, and with each of its parts."""
         last, before = self._context(path, position)
         templates = [template for part in self.by_reach for template in part]
-        return [(self.feature(template, position, last, before), path[position - 1]) for template in templates]
+        return [
+            [(self.feature(template, position, last, before), output) for output in self.outputs[path[position - 1]]]
+            for template in templates
+        ]
 
     def _context(self, path: Path_, position: int) -> tuple[int, int]:
         last = path[position - 2] if position > 1 else self.boundary
@@ -83,8 +90,11 @@ class ChainTwin:
         sums = []
         for part in self.by_reach:
             total = 0.0
-            for template in part:
-                total += weight(self.feature(template, position, last, before), tag)
+            for output in self.outputs[tag]:
+                own = 0.0
+                for template in part:
+                    own += weight(self.feature(template, position, last, before), output)
+                total = own if output == tag else total + own
             sums.append(total)
         of_word, of_last, of_before = sums
         return (of_last + of_before if self.order == 2 else of_last) + of_word
@@ -196,15 +206,19 @@ class TwinLearner:
             for template in range(of_words):
                 for rank, path in enumerate(paths):
                     if path[at] != gold[at]:
-                        margins.add(rank, ours[template], 1.0)
-                        margins.add(rank, theirs[rank][template], -1.0)
+                        _add(margins, rank, [ours[template]], 1.0)
+                        _add(margins, rank, [theirs[rank][template]], -1.0)
             for rank, path in enumerate(paths):
                 if path[window] != gold[window]:
-                    for pair in ours[of_words:]:
-                        margins.add(rank, pair, 1.0)
-                    for pair in theirs[rank][of_words:]:
-                        margins.add(rank, pair, -1.0)
+                    _add(margins, rank, ours[of_words:], 1.0)
+                    _add(margins, rank, theirs[rank][of_words:], -1.0)
         return margins
+
+
+def _add(margins: TwinMargins, rank: int, groups: Sequence[Sequence[tuple[int, int]]], amount: float) -> None:
+    for pairs in groups:
+        for pair in pairs:
+            margins.add(rank, pair, amount)
 
 
 def check_equal(learner: TaggerLearner, twin: TwinLearner) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sequence_samples import make_learner, make_tagger, random_tagged
+from sequence_samples import JOINT, MORPHOLOGY, make_learner, make_tagger, random_tagged
 from sequence_twin import TwinLearner, check_equal
 
 import treetune
@@ -39,6 +39,24 @@ def test_learning_is_that_of_the_twin(order: int, options: dict[str, Any]) -> No
         assert learner.learn(np.array(numbers)) == twin.learn(numbers)
     check_equal(learner, twin)
     assert learner.words(np.arange(len(examples))) == sum(len(example.sentence) for example in examples)
+
+
+@pytest.mark.parametrize("learner", ["perceptron", "mira"])
+@pytest.mark.parametrize("order", [1, 2])
+def test_parts_of_tags_are_learned_as_by_the_twin(order: int, learner: str) -> None:
+    examples = random_tagged(order, count=10, tags=JOINT)
+    trained = make_learner(make_tagger(order=order, **MORPHOLOGY), examples, learner=learner)
+    twin = TwinLearner(trained, examples)
+    assert trained.grammar.outputs == len(JOINT) + 4
+    for numbers in (range(len(examples)), range(len(examples))):
+        assert trained.learn(np.array(numbers)) == twin.learn(numbers)
+    check_equal(trained, twin)
+
+
+def test_a_crf_shares_no_weights() -> None:
+    wanted = r"^the learner crf cannot share weights among tags; leave shared out, or take mira$"
+    with pytest.raises(ConfigError, match=wanted):
+        make_tagger(shared=True).check_learning(learner="crf")
 
 
 def test_words_seen_once_are_unknown_in_every_other_epoch() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from treetune.features.encoding import FIRST_ID, ROOT_ID, UNSEEN
 from treetune.models.sequence import _kernels as kernels
-from treetune.models.sequence.lexicon import Lexicon, TagTable
+from treetune.models.sequence.lexicon import Lexicon, TagTable, WordPairs
 
 N, V, A, P, X = range(5)
 LEAST = 5
@@ -71,3 +71,33 @@ def test_parts_of_tags_match_what_has_them() -> None:
     assert table.matching(" n") == [1, 2]
     assert table.matching("V n") == [2]
     assert table.matching("V") == table.matching("X ") == []
+
+
+def test_tags_of_words_with_their_input_tags() -> None:
+    verb, noun, other = FIRST_ID, FIRST_ID + 1, FIRST_ID + 2
+    saw, dog, axe, ice = range(FIRST_ID, FIRST_ID + 4)
+    seen = {(saw, verb): (V, 9), (saw, noun): (N, 9), (dog, noun): (A, 1), (axe, noun): (A, 1), (ice, noun): (A, 1)}
+    words, inputs = (np.array(column, np.int32) for column in zip(*seen, strict=True))
+    pairs = WordPairs.learn(words, inputs, FIRST_ID + 3)
+    numbers = dict(zip(seen, pairs.numbers(words, inputs).tolist(), strict=True))
+    assert sorted(numbers.values()) == list(range(FIRST_ID + 3, len(pairs)))
+    assert all(pairs.tag_of(number) == tag for (_, tag), number in numbers.items())
+    keys = [[numbers[pair]] for pair, (_, count) in seen.items() for _ in range(count)]
+    tags = [[tag] for tag, count in seen.values() for _ in range(count)]
+    lexicon = Lexicon.learn(keys, tags, size=len(pairs), boundary=5, least=LEAST, pairs=pairs)
+
+    def allowed(word: int, tag: int) -> set[int]:
+        return of(lexicon, int(pairs.numbers(np.array([word], np.int32), np.array([tag], np.int32))[0]))
+
+    assert (allowed(saw, verb), allowed(saw, noun)) == ({V}, {N})
+    assert allowed(dog, noun) == allowed(UNSEEN, noun) == {A}  # what rare words with this tag are
+    assert allowed(dog, verb) == {V}  # no rare word has this tag, so what all have
+    assert allowed(dog, other) == allowed(saw, UNSEEN) == {A}  # what rare words are
+
+
+def test_parts_of_tags() -> None:
+    table = TagTable(("NOUN A=1|B=2", "NOUN _", "X"))
+    starts, outputs = table.parts()
+    assert starts.tolist() == [0, 3, 5, 5]
+    # NOUN, A=1 and B=2; NOUN and nothing; a tag of one part shares nothing
+    assert outputs.tolist() == [3, 4, 5, 3, 6]

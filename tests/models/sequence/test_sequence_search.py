@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sequence_samples import TAGS, fitted, random_tagged
+from sequence_samples import JOINT, MORPHOLOGY, TAGS, fitted, random_tagged
 from sequence_twin import ChainTwin
 
 from treetune.corpus.sentence import ROOT, Sentence
@@ -67,6 +67,24 @@ def test_lists_are_those_of_the_twin_also_where_scores_are_equal(order: int, k: 
         expected = twin(tagger, example.sentence).k_best(weight_in(tagger), k)
         found = tagger.k_best(example.sentence, k)
         assert [(c.score * tagger.weights.scale, numbers(tagger, c.output)) for c in found] == expected
+
+
+@ORDERS
+def test_parts_of_tags_count_as_in_the_twin(order: int) -> None:
+    examples = random_tagged(9, tags=JOINT)
+    tagger = fitted(examples, 9, order=order, **MORPHOLOGY)
+    weight, scale = weight_in(tagger), tagger.weights.scale
+    for example in examples:
+        chain = twin(tagger, example.sentence)
+        expected = sorted((chain.score(weight, path) / scale for path in chain.paths()), reverse=True)
+        found = tagger.k_best(example.sentence, 5)
+        assert [candidate.score for candidate in found] == expected[:5]
+        assert tagger.predict(example.sentence) == found[0].output
+        for candidate in found:
+            features, outputs = tagger.features(example.sentence, candidate)
+            pairs = list(zip(features.tolist(), outputs.tolist(), strict=True))
+            assert pairs == chain.pairs(numbers(tagger, candidate.output))
+            assert sum(weight(feature, output) for feature, output in pairs) / scale == candidate.score
 
 
 @ORDERS

@@ -56,6 +56,13 @@ class Sentences(NamedTuple):
     sets: NDArray[np.int32]
 
 
+class Parts(NamedTuple):
+    """Parts that tags share, outputs beside the tags: those of tag t are ``outputs[starts[t] : starts[t + 1]]``."""
+
+    starts: NDArray[np.int32]
+    outputs: NDArray[np.int32]
+
+
 class Workspace(NamedTuple):
     """Working memory of one thread; sizes follow from the sets in use, see `search.make_workspace`."""
 
@@ -81,6 +88,7 @@ class SearchSetup(NamedTuple):
     templates: Templates
     store: Store
     sets: Sets
+    parts: Parts
     outputs: int
     second_order: bool
 
@@ -173,6 +181,27 @@ def clear_sums(sums, tags, start, end):  # type: ignore[no-untyped-def]
 
 
 @inner
+def sum_rows(work, setup, first, last, start, end):  # type: ignore[no-untyped-def]
+    """Fill `sums` with the sums of rows [first, last), at least for tags[start:end] of the sets and their parts."""
+    if setup.parts.outputs.shape[0]:
+        work.sums[:] = 0.0
+        add_rows(work, setup.store, first, last, setup.sets.tags, np.uint64(0), np.uint64(work.sums.shape[0]))
+    else:
+        clear_sums(work.sums, setup.sets.tags, start, end)
+        add_rows(work, setup.store, first, last, setup.sets.tags, start, end)
+
+
+@inner
+def score_of(sums, parts, tag):  # type: ignore[no-untyped-def]
+    """Return the sum of a tag and of its parts."""
+    score = sums[np.uint64(tag)]
+    if parts.outputs.shape[0]:
+        for i in range(np.uint64(parts.starts[np.uint64(tag)]), np.uint64(parts.starts[np.uint64(tag) + np.uint64(1)])):
+            score += sums[np.uint64(parts.outputs[i])]
+    return score
+
+
+@inner
 def set_range(sets, number):  # type: ignore[no-untyped-def]
     """Return where the tags of a set start and end."""
     return np.uint64(sets.starts[np.uint64(number)]), np.uint64(sets.starts[np.uint64(number) + np.uint64(1)])
@@ -193,11 +222,10 @@ def fill_emissions(work, setup, start, end, is_needed):  # type: ignore[no-untyp
         emissions[0] = 0.0
         return
     of_words = np.uint64(templates.bounds[0])
-    clear_sums(sums, tags, start, end)
     fetch_rows(work, store, np.uint64(0), of_words)
-    add_rows(work, store, np.uint64(0), of_words, tags, start, end)
+    sum_rows(work, setup, np.uint64(0), of_words, start, end)
     for index in range(start, end):
-        emissions[index - start] = sums[np.uint64(tags[index])]
+        emissions[index - start] = score_of(sums, setup.parts, tags[index])
 
 
 @inner
@@ -224,12 +252,11 @@ def fill_bigrams(work, setup, last_set, start, end):  # type: ignore[no-untyped-
     find_rows(features, work.rows, store, begin, index)
     index = begin
     for previous in range(previous_start, previous_end):
-        clear_sums(sums, tags, start, end)
-        add_rows(work, store, index, index + (last - first), tags, start, end)
+        sum_rows(work, setup, index, index + (last - first), start, end)
         index += last - first
         row = (previous - previous_start) * size
         for i in range(start, end):
-            bigrams[row + (i - start)] = sums[np.uint64(tags[i])]
+            bigrams[row + (i - start)] = score_of(sums, setup.parts, tags[i])
 
 
 @inner
@@ -239,13 +266,12 @@ def fill_trigrams(work, setup, start, end, last_tag, tag_before, row):  # type: 
     moves, sums = work.moves, work.sums
     first, last = np.uint64(templates.bounds[1]), np.uint64(templates.bounds[2])
     last_hash, hash_before = hash_tag(templates, last_tag, 0), hash_tag(templates, tag_before, 1)
-    clear_sums(sums, tags, start, end)
     for template in range(first, last):
         work.features[template] = chain_feature(work.parts, templates, template, last_hash, hash_before)
     fetch_rows(work, store, first, last)
-    add_rows(work, store, first, last, tags, start, end)
+    sum_rows(work, setup, first, last, start, end)
     for index in range(start, end):
-        moves[index - start] = work.bigrams[row + (index - start)] + sums[np.uint64(tags[index])]
+        moves[index - start] = work.bigrams[row + (index - start)] + score_of(sums, setup.parts, tags[index])
 
 
 @inner
@@ -409,14 +435,20 @@ def hash_chain(work, templates, tags, position, boundary):  # type: ignore[no-un
 
 
 @lean_entry
-def collect_features(work, templates, columns, base, n, tags, boundary, features, outputs):  # type: ignore[no-untyped-def]
-    """Write the (feature, tag) pairs of an output, position by position; return how many there are."""
+def collect_features(work, setup, columns, base, n, tags, features, outputs):  # type: ignore[no-untyped-def]
+    """Write the (feature, tag) pairs of an output, and those of the parts of tags; return how many there are."""
+    templates, parts = setup.templates, setup.parts
     written = np.uint64(0)
     for position in range(1, n + 1):
         hash_words(work, templates, columns, base, n, position, False)
-        hash_chain(work, templates, tags, position, boundary)
+        hash_chain(work, templates, tags, position, setup.outputs)
+        tag = np.uint64(tags[np.uint64(position)])
         for template in range(np.uint64(templates.bounds[2])):
             features[written] = work.features[template]
-            outputs[written] = np.uint16(tags[np.uint64(position)])
+            outputs[written] = np.uint16(tag)
             written += np.uint64(1)
+            for i in range(np.uint64(parts.starts[tag]), np.uint64(parts.starts[tag + np.uint64(1)])):
+                features[written] = work.features[template]
+                outputs[written] = np.uint16(parts.outputs[i])
+                written += np.uint64(1)
     return np.int64(written)

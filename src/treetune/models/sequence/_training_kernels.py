@@ -29,10 +29,18 @@ def context_differs(gold, path, position):  # type: ignore[no-untyped-def]
 
 
 @inner
-def collect_margins(work, templates, columns, base, n, gold, count, boundary, margins):  # type: ignore[no-untyped-def]
+def add_pair(margins, parts, feature, tag, rank, amount):  # type: ignore[no-untyped-def]
+    """Add an amount to the count of a feature with a tag, and with each part of the tag."""
+    margins.counts[pair_slot(margins, feature, tag), rank] += np.float32(amount)
+    for i in range(np.uint64(parts.starts[np.uint64(tag)]), np.uint64(parts.starts[np.uint64(tag) + np.uint64(1)])):
+        margins.counts[pair_slot(margins, feature, parts.outputs[i]), rank] += np.float32(amount)
+
+
+@inner
+def collect_margins(work, setup, columns, base, n, gold, count, margins):  # type: ignore[no-untyped-def]
     """Fill `margins` with the features of gold minus those of each of `count` paths."""
     clear_margins(margins)
-    paths, counts = work.paths, margins.counts
+    paths, templates, parts, boundary = work.paths, setup.templates, setup.parts, setup.outputs
     of_words, every = np.uint64(templates.bounds[0]), np.uint64(templates.bounds[2])
     for position in range(1, n + 1):
         differs = False
@@ -45,17 +53,17 @@ def collect_margins(work, templates, columns, base, n, gold, count, boundary, ma
         for template in range(of_words):
             for rank in range(np.uint64(count)):
                 if paths[rank, at] != gold[at]:
-                    counts[pair_slot(margins, work.features[template], gold[at]), rank] += np.float32(1)
-                    counts[pair_slot(margins, work.features[template], paths[rank, at]), rank] -= np.float32(1)
+                    add_pair(margins, parts, work.features[template], gold[at], rank, 1)
+                    add_pair(margins, parts, work.features[template], paths[rank, at], rank, -1)
         for rank in range(np.uint64(count)):
             if not context_differs(gold, paths[rank], position):
                 continue
             hash_chain(work, templates, gold, position, boundary)
             for template in range(of_words, every):
-                counts[pair_slot(margins, work.features[template], gold[at]), rank] += np.float32(1)
+                add_pair(margins, parts, work.features[template], gold[at], rank, 1)
             hash_chain(work, templates, paths[rank], position, boundary)
             for template in range(of_words, every):
-                counts[pair_slot(margins, work.features[template], paths[rank, at]), rank] -= np.float32(1)
+                add_pair(margins, parts, work.features[template], paths[rank, at], rank, -1)
 
 
 @inner
@@ -93,12 +101,14 @@ def train_range(  # type: ignore[no-untyped-def]
     Stops early when the store must be enlarged; what is pending in `update` is then added by `finish_update`.
     """
     updated = 0
-    store, templates = setup.store, setup.templates
+    store, templates, widest = setup.store, setup.templates, 1
+    for tag in range(setup.outputs):
+        widest = max(widest, 1 + setup.parts.starts[tag + 1] - setup.parts.starts[tag])
     for position in range(first, last):
         sentence = order[position]
         base = sentences.offsets[sentence]
         n = sentences.offsets[sentence + 1] - base - 1
-        if room_is_short(store, averages, (k + 1) * n * templates.seeds.shape[0]):
+        if room_is_short(store, averages, (k + 1) * n * widest * templates.seeds.shape[0]):
             return position - first, updated
         averages.counters[STEPS] += 1
         gold_score = search(work, setup, sentences, base, n, k, rule == MIRA, gold)
@@ -106,7 +116,7 @@ def train_range(  # type: ignore[no-untyped-def]
         tags = gold[base:]
         if n == 0 or not needs_update(work, margins, tags, gold_score, n, count, rule):
             continue
-        collect_margins(work, templates, sentences.columns, base, n, tags, count, setup.outputs, margins)
+        collect_margins(work, setup, sentences.columns, base, n, tags, count, margins)
         updated += 1
         changes = solve_update(margins, count, rule, clip, update)
         if not apply_update(store, averages, update, changes):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,9 @@ from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Sentence
 from treetune.corpus.tags import Tagged, Tags
-from treetune.errors import DataError
+from treetune.errors import ConfigError, DataError
 from treetune.features.encoding import FIRST_ID, UNSEEN
-from treetune.models.learning_options import CRF
+from treetune.models.learning_options import CRF, LearnerConfig
 from treetune.models.online import UPDATE_RULES, OnlineLearner
 from treetune.models.sequence import _crf_kernels as crf
 from treetune.models.sequence import _kernels as kernels
@@ -55,6 +56,13 @@ class TaggerLearner(OnlineLearner[Tagger, Tags]):
 
     grammar: TaggerGrammar
 
+    @staticmethod
+    def check_options(model: Tagger, config: LearnerConfig) -> None:
+        """Raise ConfigError for options that taggers do not have, or that do not go together."""
+        OnlineLearner.check_options(model, config)
+        if config.learner == CRF and model.config.shared:
+            raise ConfigError("the learner crf cannot share weights among tags; leave shared out, or take mira")
+
     def _prepare(self, treebank: Sequence[Tagged], *, warm_start: bool) -> None:
         tagger = self.model
         check_gold(treebank, tagger.columns)
@@ -66,7 +74,7 @@ class TaggerLearner(OnlineLearner[Tagger, Tags]):
             if not any(len(sentence) for sentence in sentences):
                 raise DataError("the training data has no words; expected at least one sentence with tags")
             self.grammar = TaggerGrammar.learn(sentences, gold, tagger.config)
-            self.rows = LiveWeights(len(self.grammar.tags))
+            self.rows = LiveWeights(self.grammar.outputs)
         self._sentences, _ = self.grammar.encode(sentences)
         self.offsets = self._sentences.offsets
         # How often the words of a trained tagger were seen is not known any more.
@@ -84,7 +92,8 @@ class TaggerLearner(OnlineLearner[Tagger, Tags]):
         self._workspace = make_workspace(setup, self._sentences, k=self.k, states=states)
         longest = int(np.diff(self.offsets).max(initial=1))
         # All features of gold and candidates; those with a gold context and each candidate's own are two of it.
-        self.room = (2 * self.k + 1) * longest * len(setup.templates.seeds)
+        widest = 1 + int(np.diff(setup.parts.starts).max(initial=0))
+        self.room = (2 * self.k + 1) * longest * len(setup.templates.seeds) * widest
         self.pending = make_update(self.room)
         if self.learner == CRF:
             self._marginals = make_marginals(setup, states)
@@ -178,6 +187,5 @@ def _warm_grammar(grammar: TaggerGrammar, sentences: Sequence[Sentence], gold: S
                     f"sentence {number} of the training data has the tag {value!r}, which the model has never seen; "
                     f"it knows {', '.join(grammar.tags.names)}; train a new model to learn others"
                 )
-    words, numbers = encode_words(grammar.encoder, sentences), encode_tags(grammar.tags, gold)
-    lexicon = grammar.lexicon.extended(words, numbers)
-    return TaggerGrammar(grammar.encoder, grammar.tags, lexicon, grammar.template_set)
+    words, numbers = encode_words(grammar, sentences), encode_tags(grammar.tags, gold)
+    return replace(grammar, lexicon=grammar.lexicon.extended(words, numbers))

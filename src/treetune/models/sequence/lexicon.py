@@ -41,6 +41,20 @@ class TagTable:
         """Return the number of each tag."""
         return {name: number for number, name in enumerate(self.names)}
 
+    def parts(self) -> kernels.Parts:
+        """Return the parts of tags, numbered after the tags: their columns, and what ``|`` separates in these.
+
+        A tag of one part has none.
+        """
+        numbers: dict[tuple[int, str], int] = {}
+        starts, outputs = [0], list[int]()
+        for name in self.names:
+            found = [(column, part) for column, value in enumerate(name.split(SEPARATOR)) for part in value.split("|")]
+            if len(found) > 1:
+                outputs += [len(self) + numbers.setdefault(part, len(numbers)) for part in dict.fromkeys(found)]
+            starts.append(len(outputs))
+        return kernels.Parts(np.array(starts, np.int32), np.array(outputs, np.int32))
+
     def matching(self, value: str) -> list[int]:
         """Return the tags that have all known parts of a value; of ``"NOUN "`` all whose first part is NOUN."""
         wanted = value.split(SEPARATOR)
@@ -50,6 +64,39 @@ class TagTable:
             if len(parts) == len(wanted) and all(w in ("", p) for w, p in zip(wanted, parts, strict=True)):
                 found.append(number)
         return found
+
+
+@dataclass(frozen=True)
+class WordPairs:
+    """Numbers of pairs of a word and its input tag: those of pairs seen in training come after those of tags.
+
+    A pair that was not seen has the number of its tag; `codes` are the seen ones, sorted, ``word * tags + tag``.
+    """
+
+    codes: NDArray[np.int64]
+    tags: int
+
+    @classmethod
+    def learn(cls, words: NDArray[np.int32], inputs: NDArray[np.int32], tags: int) -> WordPairs:
+        """Collect the pairs of known words with known tags."""
+        known = (words >= FIRST_ID) & (inputs >= FIRST_ID)
+        return cls(np.unique(words[known].astype(np.int64) * tags + inputs[known]), tags)
+
+    def __len__(self) -> int:
+        """Return one more than the largest number."""
+        return self.tags + len(self.codes)
+
+    def numbers(self, words: NDArray[np.int32], inputs: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the numbers of pairs."""
+        if not len(self.codes):
+            return inputs
+        codes = words.astype(np.int64) * self.tags + inputs
+        places = np.minimum(np.searchsorted(self.codes, codes), len(self.codes) - 1)
+        return np.where(self.codes[places] == codes, self.tags + places, inputs).astype(np.int32)
+
+    def tag_of(self, number: int) -> int:
+        """Return the input tag of a pair."""
+        return number if number < self.tags else int(self.codes[number - self.tags]) % self.tags
 
 
 # A word is frequent, and has a class, from this count on; tags of a smaller share of it are not in its class.
@@ -80,7 +127,14 @@ class Lexicon:
 
     @classmethod
     def learn(
-        cls, words: Sequence[Sequence[int]], tags: Sequence[Sequence[int]], *, size: int, boundary: int, least: int
+        cls,
+        words: Sequence[Sequence[int]],
+        tags: Sequence[Sequence[int]],
+        *,
+        size: int,
+        boundary: int,
+        least: int,
+        pairs: WordPairs | None = None,
     ) -> Lexicon:
         """Collect the tags of each word that is seen `least` times or more; 0 allows all tags to all words.
 
@@ -93,6 +147,7 @@ class Lexicon:
             size: One more than the largest number of a word.
             boundary: The number of tags.
             least: How often a word must be seen for its tags to be known.
+            pairs: What the numbers of words are, if they are those of pairs of a word and its input tag.
         """
         seen: dict[int, Counter[int]] = defaultdict(Counter)
         for numbers, values in zip(words, tags, strict=True):
@@ -103,13 +158,18 @@ class Lexicon:
         of_word = np.full(size, kernels.OPEN, np.int32)
         of_word[ROOT_ID] = kernels.BOUNDARY
         numbers_of = {tags_of: number for number, tags_of in enumerate(sets)}
-        companions = _companions(seen, COMPANION_FIRM * least)
+        choices: dict[int, set[int]] = {}
+        if pairs is not None and least:
+            choices = _choices_of_unseen(seen, pairs, least)
+        companions = {} if pairs is not None else _companions(seen, COMPANION_FIRM * least)
         for word in sorted(seen) if least else ():
             counts, choice = seen[word], set(seen[word])
             if word < FIRST_ID or counts.total() < least:
-                choice.update(sets[kernels.OPEN])
-            elif counts.total() < FIRM * least:
+                choice.update(sets[kernels.OPEN] if pairs is None else choices[pairs.tag_of(word)])
+            elif pairs is None and counts.total() < FIRM * least:
                 choice.update(*(companions[tag] for tag in counts))
+            choices[word] = choice
+        for word, choice in sorted(choices.items()):
             key = tuple(sorted(choice))
             if key not in numbers_of:
                 numbers_of[key] = len(sets)
@@ -158,6 +218,17 @@ class Lexicon:
         if np.flatnonzero(of_word == kernels.BOUNDARY).tolist() != [ROOT_ID]:
             raise expected(arrays.path("of_word"), f"the set {kernels.BOUNDARY} for the root alone", size)
         return cls(tuple(sets), of_word, arrays.bounded("classes", np.int32, size, 0, 2**31 - 1))
+
+
+def _choices_of_unseen(seen: Seen, pairs: WordPairs, least: int) -> dict[int, set[int]]:
+    """Return for each input tag the tags of its rare words, or of all its words if these are too few."""
+    by_tag: dict[int, dict[int, Counter[int]]] = defaultdict(dict)
+    for number, counts in seen.items():
+        by_tag[pairs.tag_of(number)][number] = counts
+    return {
+        tag: set(_open_tags(own, least)) or {value for counts in own.values() for value in counts}
+        for tag, own in by_tag.items()
+    }
 
 
 def _open_tags(seen: Seen, least: int) -> tuple[int, ...]:

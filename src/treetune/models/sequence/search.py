@@ -57,7 +57,7 @@ def make_workspace(
         parts=np.empty(len(templates.seeds), np.uint64),
         features=np.empty(room, np.uint64),
         rows=np.empty(room, np.int64),
-        sums=np.zeros(setup.outputs, np.float64),
+        sums=np.zeros(1 + int(setup.parts.outputs.max(initial=setup.outputs - 1)), np.float64),
         emissions=np.zeros(widest, np.float64),
         bigrams=np.zeros(widest * widest, np.float64),
         moves=np.zeros(widest, np.float64),
@@ -141,9 +141,8 @@ def collect(
     """Return the (feature, tag) pairs of tags of the only sentence."""
     states = count_states(setup._replace(second_order=False), sentences)
     work = make_workspace(setup, sentences, k=1, states=states)
-    size = (len(tags) - 1) * len(setup.templates.seeds)
+    pairs = len(tags) - 1 + int(np.diff(setup.parts.starts)[tags[1:]].sum())
+    size = pairs * len(setup.templates.seeds)
     features, outputs = np.empty(size, np.uint64), np.empty(size, np.uint16)
-    kernels.collect_features(
-        work, setup.templates, sentences.columns, 0, len(tags) - 1, tags, setup.outputs, features, outputs
-    )
+    kernels.collect_features(work, setup, sentences.columns, 0, len(tags) - 1, tags, features, outputs)
     return features, outputs

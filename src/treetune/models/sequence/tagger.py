@@ -199,10 +199,10 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
         """Rebuild a trained tagger from `state()`."""
         fields = Fields(config)
         tagger = cls._with_stored(options_from_state(TaggerConfig, fields.table("options")))
-        grammar = TaggerGrammar.from_state(config, tensors)
+        grammar = TaggerGrammar.from_state(config, tensors, tagger.config)
         grammar.check(tagger.config)
         arrays = Arrays(tensors).part("weights")
-        weights = FrozenWeights.from_arrays(len(grammar.tags), fields.positive("scale"), arrays)
+        weights = FrozenWeights.from_arrays(grammar.outputs, fields.positive("scale"), arrays)
         tagger.set_trained(grammar, weights, trained_by=fields.plain_table("trained_by"))
         return tagger
 
