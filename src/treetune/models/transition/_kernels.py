@@ -12,10 +12,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
+from numba.extending import overload
 from numpy.typing import NDArray
 
-from treetune.features._kernels import entry, inner, lean_entry, mix
-from treetune.weights._kernels import DENSE_BIT, MISSING, Store, find_rows, prefetch_slots
+from treetune.features._kernels import INNER, entry, inner, lean_entry, mix
+from treetune.weights._kernels import DENSE_BIT, MISSING, Store, find_rows, prefetch_slots, split_rows
 
 SHIFT, REDUCE, LEFT = 0, 1, 2  # then one LEFT and one RIGHT per label
 
@@ -131,6 +133,8 @@ class Workspace(NamedTuple):
     memo_sums: NDArray[Any]
     group_rows: NDArray[np.uint64]
     new_groups: NDArray[np.int64]
+    dense_ends: NDArray[np.uint64]
+    short_starts: NDArray[np.uint64]
 
 
 class SearchSetup(NamedTuple):
@@ -246,7 +250,6 @@ def clear_front(work, state):  # type: ignore[no-untyped-def]
 
 
 CAN_SHIFT, CAN_REDUCE, CAN_LEFT, CAN_RIGHT = 1, 2, 4, 8
-EVERYTHING = CAN_SHIFT | CAN_REDUCE | CAN_LEFT | CAN_RIGHT
 
 
 @inner
@@ -540,22 +543,38 @@ def hash_templates(atoms, features, templates, first, last):  # type: ignore[no-
         start, end = templates.starts[template], templates.starts[template + np.uint64(1)]
         for i in range(np.uint64(start), np.uint64(end)):
             combined += atoms[np.uint64(templates.atoms[i])]
-        features[template] = mix(combined)
+        features[template] = combined
+    # A loop of its own becomes vector instructions.
+    for template in range(first, last):
+        features[template] = mix(features[template])
 
 
-@inner
-def add_rows(rows, store, first, last, sums, target, moves, n_labels):  # type: ignore[no-untyped-def]
-    """Add rows [first, last) to row `target` of `sums`, at least for the transitions in `moves`."""
-    first_arc, last_arc = arc_range(moves, n_labels)
+def find_group(work, store, group, first, last):  # type: ignore[no-untyped-def]
+    """Look up the rows of the features [first, last), which are those of a group."""
+
+
+def add_group(work, store, group, first, last, target):  # type: ignore[no-untyped-def]
+    """Add the rows that were found for a group to row `target` of `memo_sums`."""
+
+
+def _find_live(work, store, group, first, last):  # type: ignore[no-untyped-def]
+    find_rows(work.features, work.rows, store, first, last)
+
+
+def _find_frozen(work, store, group, first, last):  # type: ignore[no-untyped-def]
+    work.dense_ends[group], work.short_starts[group] = split_rows(work.features, work.rows, store, first, last)
+
+
+def _add_live(work, store, group, first, last, target):  # type: ignore[no-untyped-def]
+    """Add rows in the order of their templates: sums of real numbers depend on it."""
+    rows, sums = work.rows, work.memo_sums
     for i in range(first, last):
         row = rows[i]
         if row == MISSING:
             continue
         if row & DENSE_BIT:
             dense = np.uint64(row ^ DENSE_BIT)
-            sums[target, SHIFT] += store.dense[dense, SHIFT]
-            sums[target, REDUCE] += store.dense[dense, REDUCE]
-            for output in range(first_arc, last_arc):
+            for output in range(np.uint64(sums.shape[1])):
                 sums[target, output] += store.dense[dense, output]
         else:
             start = np.uint64(row + 1)
@@ -563,12 +582,39 @@ def add_rows(rows, store, first, last, sums, target, moves, n_labels):  # type: 
                 sums[target, store.outputs[cell]] += store.weights[cell]
 
 
-@inner
-def arc_range(moves, n_labels):  # type: ignore[no-untyped-def]
-    """Return the transitions [first, last) that hold all arcs of the kinds in `moves`."""
-    first = LEFT if moves & CAN_LEFT else LEFT + n_labels
-    last = LEFT + 2 * n_labels if moves & CAN_RIGHT else LEFT + n_labels
-    return np.uint64(first), np.uint64(last)
+def _add_frozen(work, store, group, first, last, target):  # type: ignore[no-untyped-def]
+    """Add the dense rows, then the others; rows and sums are whole vector registers wide."""
+    rows, sums, dense = work.rows, work.memo_sums, store.dense
+    width, one, two = np.uint64(dense.shape[1]), np.uint64(1), np.uint64(2)
+    end = work.dense_ends[group]
+    even = first + ((end - first) & ~one)
+    for i in range(first, even, two):
+        row, other = np.uint64(rows[i]), np.uint64(rows[i + one])
+        for output in range(width):
+            sums[target, output] += dense[row, output] + dense[other, output]
+    if even < end:
+        row = np.uint64(rows[even])
+        for output in range(width):
+            sums[target, output] += dense[row, output]
+    for i in range(work.short_starts[group], last):
+        row = np.uint64(rows[i])
+        start = row + one
+        for cell in range(start, start + np.uint64(store.outputs[two * row])):
+            sums[target, np.uint64(store.outputs[two * cell])] += store.weights[two * cell + one]
+
+
+def _is_frozen(store: Any) -> bool:
+    return bool(store[Store._fields.index("dense")].dtype == types.int16)
+
+
+@overload(find_group, jit_options=INNER)
+def _choose_find(work, store, group, first, last):  # type: ignore[no-untyped-def]
+    return _find_frozen if _is_frozen(store) else _find_live
+
+
+@overload(add_group, jit_options=INNER)
+def _choose_add(work, store, group, first, last, target):  # type: ignore[no-untyped-def]
+    return _add_frozen if _is_frozen(store) else _add_live
 
 
 @inner
@@ -619,22 +665,22 @@ def recall_groups(work, state, templates):  # type: ignore[no-untyped-def]
 
 
 @inner
-def score_state(work, setup, state, columns, base, n, moves, memo):  # type: ignore[no-untyped-def]
-    """Fill `work.sums` with the scores of all transitions of the kinds in `moves` from a state.
+def score_state(work, setup, state, columns, base, n, memo):  # type: ignore[no-untyped-def]
+    """Fill `work.sums` with the scores of all transitions from a state.
 
-    With `memo` the sums of each group of templates are remembered for all transitions, under the raw numbers
-    that the group looks at; without, the group of all templates is always new. The features of all new groups
-    are hashed, then looked up, then added, so that their memory accesses overlap. (Rows are indexed where they are:
-    an array made from a row would cost more than adding it.)
+    With `memo` the sums of each group of templates are remembered, under the raw numbers that the group looks at;
+    without, the group of all templates is always new. The features of all new groups are hashed, then looked up, then
+    added, so that their memory accesses overlap. (Rows are indexed where they are: an array made from a row would cost
+    more than adding it.)
     """
-    templates, store, n_labels = setup.templates, setup.store, setup.labels.at_root.shape[0]
+    templates, store = setup.templates, setup.store
     sums, memo_sums, features = work.sums, work.memo_sums, work.features
     read_addresses(work, state, n)
     all_templates = templates.group_first.shape[0] - 1
-    first_group, last_group, wanted, new = all_templates, all_templates + 1, moves, 1
+    first_group, last_group, new = all_templates, all_templates + 1, 1
     if memo:
         new = recall_groups(work, state, templates)
-        first_group, last_group, wanted = 0, all_templates, EVERYTHING
+        first_group, last_group = 0, all_templates
     else:
         work.group_rows[all_templates] = 0
         work.new_groups[0] = all_templates
@@ -647,14 +693,14 @@ def score_state(work, setup, state, columns, base, n, moves, memo):  # type: ign
     for i in range(new):
         group = work.new_groups[i]
         first, last = np.uint64(templates.group_first[group]), np.uint64(templates.group_last[group])
-        find_rows(features, work.rows, store, first, last)
+        find_group(work, store, group, first, last)
     for i in range(new):
         group = work.new_groups[i]
         first, last = np.uint64(templates.group_first[group]), np.uint64(templates.group_last[group])
         row = work.group_rows[group]
-        for output in range(sums.shape[0]):
+        for output in range(memo_sums.shape[1]):
             memo_sums[row, output] = 0
-        add_rows(work.rows, store, first, last, memo_sums, row, wanted, n_labels)
+        add_group(work, store, group, first, last, row)
     for output in range(sums.shape[0]):
         sums[output] = 0
     for group in range(first_group, last_group):
@@ -758,7 +804,7 @@ def search(work, setup, columns, base, n, exact):  # type: ignore[no-untyped-def
         for state in range(first, first + width):
             moves = legal_moves(work, state, n)
             if exact or beam > 1 or (moves != CAN_SHIFT and moves != CAN_REDUCE):
-                score_state(work, setup, state, columns, base, n, moves, setup.memo)
+                score_state(work, setup, state, columns, base, n, setup.memo)
             count = offer_moves(work, setup, state, moves, n, count)
         for i in range(count):
             apply_action(work, work.best_state[i], work.best_action[i], first + beam + i, n_labels)
@@ -838,7 +884,7 @@ def replay(work, setup, columns, base, n, actions, memo):  # type: ignore[no-unt
     start_state(work, np.int64(0))
     total = 0.0
     for step in range(2 * n):
-        score_state(work, setup, step, columns, base, n, EVERYTHING, memo)
+        score_state(work, setup, step, columns, base, n, memo)
         total += work.sums[actions[step]]
         apply_action(work, step, actions[step], step + 1, setup.labels.at_root.shape[0])
     return total

@@ -93,9 +93,11 @@ def make_workspace(setup: SearchSetup, longest: int) -> kernels.Workspace:
         memo_keys=np.zeros(slots, np.uint64),
         memo_rows=np.zeros(slots, np.int32),
         memo_stamps=np.zeros(slots, np.int32),
-        memo_sums=np.zeros((remembered + groups + 1, outputs), sums),
+        memo_sums=np.zeros((remembered + groups + 1, setup.store.dense.shape[1]), sums),
         group_rows=np.zeros(groups + 1, np.uint64),
         new_groups=np.zeros(groups + 1, np.int64),
+        dense_ends=np.zeros(groups + 1, np.uint64),
+        short_starts=np.zeros(groups + 1, np.uint64),
     )
 
 
