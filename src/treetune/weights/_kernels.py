@@ -162,10 +162,11 @@ def find_rows(features, rows, store, first, last):  # type: ignore[no-untyped-de
 
 @inner
 def split_rows(features, rows, store, first, last):  # type: ignore[no-untyped-def]
-    """Look up the rows of features [first, last): dense ones go to the front of this range of `rows`, others to its end.
+    """Look up the rows of features [first, last), and bring them into the cache.
 
-    Returns where the dense ones end and where the short ones start. Whether a feature has a row, and of which kind, is
-    nothing that a processor can predict: up to the second slot no branch depends on it.
+    Dense rows go to the front of this range of `rows`, short ones to its end; returns where the dense ones end and where
+    the short ones start. What kind of row a feature has is nothing that a processor can predict: no branch depends on
+    it, neither here nor where rows are added.
     """
     table = store.table
     mask, one, none = np.uint64(table.shape[0] - 1), np.uint64(1), np.uint64(0)

@@ -108,7 +108,10 @@ class Fixed(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Working memory of one search."""
+    """Working memory of one search.
+
+    `memo` is a hash table: a key, then the stamp of its sentence above the number of its row of `memo_sums`.
+    """
 
     fixed: Fixed
     nodes: NDArray[np.int32]
@@ -127,9 +130,7 @@ class Workspace(NamedTuple):
     best_score: NDArray[np.float64]
     best_state: NDArray[np.int32]
     best_action: NDArray[np.int32]
-    memo_keys: NDArray[np.uint64]
-    memo_rows: NDArray[np.int32]
-    memo_stamps: NDArray[np.int32]
+    memo: NDArray[np.uint64]
     memo_sums: NDArray[Any]
     group_rows: NDArray[np.uint64]
     new_groups: NDArray[np.int64]
@@ -166,6 +167,7 @@ class SearchResult(NamedTuple):
 
 
 NODES_USED, MEMO_USED, MEMO_STAMP, LAST_ROOT = 0, 1, 2, 3
+MEMO_ROW = np.uint64((1 << 32) - 1)
 
 
 @inner
@@ -583,17 +585,18 @@ def _add_live(work, store, group, first, last, target):  # type: ignore[no-untyp
 
 
 def _add_frozen(work, store, group, first, last, target):  # type: ignore[no-untyped-def]
-    """Add the dense rows, then the others; rows and sums are whole vector registers wide."""
+    """Add the dense rows, four at a time, then the others; rows and sums are whole vector registers wide."""
     rows, sums, dense = work.rows, work.memo_sums, store.dense
-    width, one, two = np.uint64(dense.shape[1]), np.uint64(1), np.uint64(2)
+    width, one, two, four = np.uint64(dense.shape[1]), np.uint64(1), np.uint64(2), np.uint64(4)
     end = work.dense_ends[group]
-    even = first + ((end - first) & ~one)
-    for i in range(first, even, two):
-        row, other = np.uint64(rows[i]), np.uint64(rows[i + one])
+    rest = end - (end - first) % four
+    for i in range(first, rest, four):
+        a, b = np.uint64(rows[i]), np.uint64(rows[i + one])
+        c, d = np.uint64(rows[i + two]), np.uint64(rows[i + two + one])
         for output in range(width):
-            sums[target, output] += dense[row, output] + dense[other, output]
-    if even < end:
-        row = np.uint64(rows[even])
+            sums[target, output] += dense[a, output] + dense[b, output] + dense[c, output] + dense[d, output]
+    for i in range(rest, end):
+        row = np.uint64(rows[i])
         for output in range(width):
             sums[target, output] += dense[row, output]
     for i in range(work.short_starts[group], last):
@@ -626,21 +629,20 @@ def hash_state(work, state, templates, columns, base, n):  # type: ignore[no-unt
 
 
 @inner
-def find_memo(keys, rows, stamps, counters, key):  # type: ignore[no-untyped-def]
+def find_memo(memo, counters, key):  # type: ignore[no-untyped-def]
     """Return the remembered row of a key and whether it is new (then it must be filled)."""
-    slots = np.uint64(keys.shape[0] - 1)
+    slots = np.uint64(memo.shape[0] - 1)
     slot = key & slots
-    stamp = counters[MEMO_STAMP]
-    while stamps[slot] == stamp:
-        if keys[slot] == key:
-            return np.uint64(rows[slot]), False
+    stamp, half = np.uint64(counters[MEMO_STAMP]), np.uint64(32)
+    while memo[slot, np.uint64(1)] >> half == stamp:
+        if memo[slot, np.uint64(0)] == key:
+            return memo[slot, np.uint64(1)] & MEMO_ROW, False
         slot = (slot + np.uint64(1)) & slots
-    row = counters[MEMO_USED]
+    row = np.uint64(counters[MEMO_USED])
     counters[MEMO_USED] += 1
-    stamps[slot] = stamp
-    keys[slot] = key
-    rows[slot] = row
-    return np.uint64(row), True
+    memo[slot, np.uint64(0)] = key
+    memo[slot, np.uint64(1)] = stamp << half | row
+    return row, True
 
 
 @inner
@@ -656,7 +658,7 @@ def recall_groups(work, state, templates):  # type: ignore[no-untyped-def]
         start, end = templates.group_part_starts[group], templates.group_part_starts[group + 1]
         for i in range(np.uint64(start), np.uint64(end)):
             key += work.parts[np.uint64(templates.group_parts[i])]
-        row, is_new = find_memo(work.memo_keys, work.memo_rows, work.memo_stamps, work.counters, mix(key))
+        row, is_new = find_memo(work.memo, work.counters, mix(key))
         work.group_rows[group] = row
         if is_new:
             work.new_groups[new] = group
@@ -701,10 +703,24 @@ def score_state(work, setup, state, columns, base, n, memo):  # type: ignore[no-
         for output in range(memo_sums.shape[1]):
             memo_sums[row, output] = 0
         add_group(work, store, group, first, last, row)
+    sum_groups(work, first_group, last_group)
+
+
+@inner
+def sum_groups(work, first, last):  # type: ignore[no-untyped-def]
+    """Fill `work.sums` with the sum of the rows of groups [first, last), in their order; four at a time."""
+    sums, memo_sums, group_rows = work.sums, work.memo_sums, work.group_rows
     for output in range(sums.shape[0]):
         sums[output] = 0
-    for group in range(first_group, last_group):
-        row = work.group_rows[group]
+    rest = last - (last - first) % 4
+    for group in range(first, rest, 4):
+        a, b, c, d = group_rows[group], group_rows[group + 1], group_rows[group + 2], group_rows[group + 3]
+        for output in range(sums.shape[0]):
+            sums[output] = (
+                sums[output] + memo_sums[a, output] + memo_sums[b, output] + memo_sums[c, output] + memo_sums[d, output]
+            )
+    for group in range(rest, last):
+        row = group_rows[group]
         for output in range(sums.shape[0]):
             sums[output] += memo_sums[row, output]
 
