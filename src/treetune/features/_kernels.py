@@ -40,7 +40,7 @@ lean_entry: Any = _cached(**_ENTRY, **_LEAN)
 part: Any = njit(**_PART)
 lean_part: Any = njit(**_PART, **_LEAN)
 fast_part: Any = njit(**_PART, fastmath={"nnan", "nsz"})
-INNER: dict[str, Any] = {**_PART, **_LEAN, "forceinline": True}
+INNER: Any = {**_PART, **_LEAN, "forceinline": True}
 inner: Any = njit(**INNER)
 
 

@@ -39,7 +39,10 @@ COUNTERS = 8
 
 
 class Store(NamedTuple):
-    """The arrays that scoring reads; `weights` and `dense` are float32 (live) or int16 (frozen)."""
+    """The arrays that scoring reads; `weights` and `dense` are float32 (live) or int16 (frozen).
+
+    Frozen `outputs` and `weights` are views of one array, see `cell_step`.
+    """
 
     table: NDArray[np.uint64]
     outputs: NDArray[np.uint16]
@@ -164,9 +167,9 @@ def find_rows(features, rows, store, first, last):  # type: ignore[no-untyped-de
 def split_rows(features, rows, store, first, last):  # type: ignore[no-untyped-def]
     """Look up the rows of features [first, last), and bring them into the cache.
 
-    Dense rows go to the front of this range of `rows`, short ones to its end; returns where the dense ones end and where
-    the short ones start. What kind of row a feature has is nothing that a processor can predict: no branch depends on
-    it, neither here nor where rows are added.
+    Dense rows go to the front of this range of `rows`, short ones to its end; returns where the dense ones end and
+    where the short ones start. What kind of row a feature has is nothing that a processor can predict: no branch
+    depends on it, neither here nor where rows are added. For frozen weights, whose sums have no order.
     """
     table = store.table
     mask, one, none = np.uint64(table.shape[0] - 1), np.uint64(1), np.uint64(0)
@@ -461,8 +464,11 @@ def freeze_rows(store, averages, steps, scale, floor, keys, counts, outputs, wei
 
 
 @entry
-def build_rows(keys, counts, cell_outputs, cell_weights, max_cells, store):  # type: ignore[no-untyped-def]
-    """Build table, short rows and dense rows of a frozen store from flat lists; arrays come zeroed."""
+def build_rows(keys, counts, cell_outputs, cell_weights, max_cells, line, store):  # type: ignore[no-untyped-def]
+    """Build table, short rows and dense rows of a frozen store from flat lists; arrays come zeroed.
+
+    A short row of up to `line` cells, its header counted, lies in one line of the processor's cache.
+    """
     offset = np.int64(1)
     dense = np.int64(0)
     cell = np.int64(0)
@@ -474,6 +480,8 @@ def build_rows(keys, counts, cell_outputs, cell_weights, max_cells, store):  # t
             reference = dense | DENSE_BIT
             dense += 1
         else:
+            if offset % line + 1 + count > line >= 1 + count:
+                offset += line - offset % line
             store.outputs[2 * offset] = np.uint16(count)
             for i in range(count):
                 store.outputs[2 * (offset + 1 + i)] = cell_outputs[cell + i]

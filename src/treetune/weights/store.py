@@ -190,14 +190,17 @@ class FrozenWeights:
         dense = counts > kernels.MAX_CELLS
         short = counts[~dense].astype(np.int64)
         width = -(-self.outputs // _LINE) * _LINE
-        cells = _aligned(2 * (1 + int(short.sum()) + len(short)))
+        room = 1 + int(short.sum()) + len(short)
+        # What is left of a line is less than the row that did not fit into it.
+        line = _LINE // 2 if 2 * room <= kernels.MAX_OFFSET else 1
+        cells = _aligned(2 * room * (2 if line > 1 else 1))
         store = Store(
             table=np.zeros(table_size(len(keys), FULLEST_FROZEN), np.uint64),
             outputs=cells.view(np.uint16),
             weights=cells,
             dense=_aligned(max(1, int(dense.sum())) * width).reshape(-1, width),
         )
-        kernels.build_rows(keys, counts, cell_outputs, cell_weights, kernels.MAX_CELLS, store)
+        kernels.build_rows(keys, counts, cell_outputs, cell_weights, kernels.MAX_CELLS, line, store)
         return store
 
     def share(self) -> FrozenWeights:

@@ -551,11 +551,11 @@ def hash_templates(atoms, features, templates, first, last):  # type: ignore[no-
         features[template] = mix(features[template])
 
 
-def find_group(work, store, group, first, last):  # type: ignore[no-untyped-def]
+def find_group(work: Any, store: Any, group: Any, first: Any, last: Any) -> None:
     """Look up the rows of the features [first, last), which are those of a group."""
 
 
-def add_group(work, store, group, first, last, target):  # type: ignore[no-untyped-def]
+def add_group(work: Any, store: Any, group: Any, first: Any, last: Any, target: Any) -> None:
     """Add the rows that were found for a group to row `target` of `memo_sums`."""
 
 
@@ -676,7 +676,7 @@ def score_state(work, setup, state, columns, base, n, memo):  # type: ignore[no-
     more than adding it.)
     """
     templates, store = setup.templates, setup.store
-    sums, memo_sums, features = work.sums, work.memo_sums, work.features
+    memo_sums, features = work.memo_sums, work.features
     read_addresses(work, state, n)
     all_templates = templates.group_first.shape[0] - 1
     first_group, last_group, new = all_templates, all_templates + 1, 1
