@@ -66,6 +66,20 @@ def test_columns_say_what_the_words_are() -> None:
     }
 
 
+def test_columns_of_tags_that_nobody_reads_are_left_out() -> None:
+    encoder = Encoder.learn([DOG], min_count=1)
+    whole, offsets = encoder.encode([DOG, DOG])
+    part, same_offsets = encoder.encode([DOG, DOG], {"w", "u"})
+    assert same_offsets.tolist() == offsets.tolist()
+    words = np.ones(len(whole[0]), np.bool_)
+    words[offsets[:-1]] = False
+    for column, expected, found in zip(encoder.columns, whole, part, strict=True):
+        if column in ("t", "x", "f"):
+            assert not found[words].any(), column
+        else:
+            assert found.tolist() == expected.tolist(), column
+
+
 def test_token_zero_is_the_root_in_every_column_and_offsets_cut_the_corpus() -> None:
     encoder = Encoder.learn([DOG])
     encoded, offsets = encoder.encode([DOG, Sentence.of([]), DOG])

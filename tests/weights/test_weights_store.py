@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import njit
 from numpy.typing import NDArray
 from weights_twin import TwinWeights, cells_of
 
@@ -171,6 +172,83 @@ def lookups(weights: FrozenWeights, features: list[int]) -> list[list[int]]:
         [int(kernels.weight_of(weights.store, np.uint64(feature), output)) for output in range(OUTPUTS)]
         for feature in features
     ]
+
+
+@njit
+def split(features, rows, store, first, last):  # type: ignore[no-untyped-def]
+    return kernels.split_rows(features, rows, store, np.uint64(first), np.uint64(last))
+
+
+def find(table: NDArray[np.uint64], feature: int) -> int:
+    """Return the reference of a feature's row, -1 if there is none."""
+    slot = (feature >> 32) * len(table) >> 32
+    while int(table[slot]) and int(table[slot]) >> 28 != feature >> 28:
+        slot = (slot + 1) % len(table)
+    return (int(table[slot]) & (2**28 - 1)) if table[slot] else -1
+
+
+def frozen_of_sizes(sizes: list[int], *, seed: int) -> tuple[FrozenWeights, list[int]]:
+    """Return weights with rows of so many cells, the cells of row i i, i + 1, …, and the features of the rows."""
+    features = sorted(feature_numbers(len(sizes), seed=seed))
+    outputs = [output for size in sizes for output in range(size)]
+    weights = [row + cell for row, size in enumerate(sizes) for cell in range(size)]
+    frozen = FrozenWeights(
+        OUTPUTS,
+        1.0,
+        np.array(features, np.uint64) >> np.uint64(28),
+        np.array(sizes, np.uint16),
+        np.array(outputs, np.uint16),
+        np.array(weights, np.int16),
+    )
+    return frozen, features
+
+
+def test_split_rows_finds_each_row_among_those_of_its_kind() -> None:
+    # The smallest table has 1,024 slots: at 1,000 rows many are not where their search starts.
+    draw = random.Random(8)
+    sizes = [draw.randint(1, OUTPUTS) for _ in range(1000)]
+    frozen, known = frozen_of_sizes(sizes, seed=9)
+    store = frozen.store._replace(table=np.zeros(1024, np.uint64))
+    kernels.rehash(frozen.store.table, store.table)
+    asked = [*draw.sample(known, 300), *feature_numbers(200, seed=10), 0, 2**64 - 1]
+    draw.shuffle(asked)
+    features, rows = np.array(asked, np.uint64), np.full(len(asked), -7, np.int64)
+    first, last = 3, len(asked) - 2
+    dense_end, short_start = split(features, rows, store, first, last)
+    found = [find(store.table, feature) for feature in asked[first:last]]
+    dense_bit = int(kernels.DENSE_BIT)
+    assert rows[first:dense_end].tolist() == [row ^ dense_bit for row in found if row >= dense_bit]
+    assert rows[short_start:last].tolist()[::-1] == [row for row in found if 0 <= row < dense_bit]
+    assert len(found) > (dense_end - first) + (last - short_start) > 250
+    assert set(rows[:first].tolist() + rows[last:].tolist()) == {-7}
+
+
+@pytest.mark.parametrize("largest", [3, 15, 16])
+def test_frozen_short_rows_lie_in_one_line_of_the_cache_where_they_fit(largest: int) -> None:
+    draw = random.Random(largest)
+    sizes = [draw.randint(1, largest) for _ in range(400)]
+    frozen, features = frozen_of_sizes(sizes, seed=largest)
+    assert frozen.store.weights.ctypes.data % kernels.CACHE_LINE == 0
+    assert frozen.store.dense.ctypes.data % kernels.CACHE_LINE == 0
+    taken: set[int] = set()
+    for feature, size in zip(features, sizes, strict=True):
+        start = find(frozen.store.table, feature)
+        cells = range(start, start + 1 + size)
+        assert cells[0] // 16 == cells[-1] // 16 or size == 16
+        assert taken.isdisjoint(cells)
+        taken.update(cells)
+    assert lookups(frozen, features[:20]) == [
+        [row + cell if cell < size else 0 for cell in range(OUTPUTS)] for row, size in enumerate(sizes[:20])
+    ]
+
+
+def test_rows_that_would_not_fit_with_gaps_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    frozen, features = frozen_of_sizes([5] * 40, seed=3)
+    usual = lookups(frozen, features)
+    monkeypatch.setattr(kernels, "MAX_OFFSET", 300)
+    tight = frozen.share()
+    assert len(tight.store.weights) == 2 * (1 + 40 * 6) < len(frozen.store.weights)
+    assert lookups(tight, features) == usual
 
 
 def random_live(order: list[int], features: list[int]) -> LiveWeights:

@@ -40,7 +40,8 @@ lean_entry: Any = _cached(**_ENTRY, **_LEAN)
 part: Any = njit(**_PART)
 lean_part: Any = njit(**_PART, **_LEAN)
 fast_part: Any = njit(**_PART, fastmath={"nnan", "nsz"})
-inner: Any = njit(**_PART, **_LEAN, forceinline=True)
+INNER: Any = {**_PART, **_LEAN, "forceinline": True}
+inner: Any = njit(**INNER)
 
 
 @inner

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import operator
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -189,19 +189,24 @@ class Encoder:
         """Whether sentences must have base trees, as those of the training data have."""
         return BASE_LABEL_COLUMN in self.values
 
-    def encode(self, sentences: Sequence[Sentence]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    def encode(
+        self, sentences: Sequence[Sentence], read: Collection[str] = COLUMNS
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return (columns, offsets): one row a column over all tokens, and where each sentence starts.
 
-        Raises ModelError where the encoder knows base trees and a sentence has none.
+        Columns of tags that are not among those `read` are left at 0. Raises ModelError where the encoder knows base
+        trees and a sentence has none.
         """
         offsets = _offsets(sentences)
         # A table has the words alone.
         roots = 0 if not isinstance(sentences, SentenceTable) else len(sentences)
         found = int(offsets[-1]) - roots
-        encoded = np.empty((len(self.columns), found), np.int32)
+        encoded = np.zeros((len(self.columns), found), np.int32)
         words = self._words(sentences, found)
         encoded[: len(words)] = words
-        for index, column in enumerate(self.columns[len(words) :], start=len(words)):
+        for index, column in enumerate(self.columns):
+            if index < len(words) or column not in read:
+                continue
             encoded[index] = np.fromiter(self._tags(sentences, column), np.int32, found)
         if roots:
             encoded = np.insert(encoded, offsets[:-1] - np.arange(roots), ROOT_ID, axis=1)

@@ -23,6 +23,7 @@ from treetune.features._kernels import entry, inner, lean_entry
 REF_BITS = np.uint64(28)
 REF_MASK = np.uint64((1 << 28) - 1)
 DENSE_BIT = np.int64(1 << 27)
+DENSE = np.uint64(1 << 27)
 MAX_OFFSET = (1 << 27) - 1
 MISSING = np.int64(-1)
 
@@ -38,7 +39,10 @@ COUNTERS = 8
 
 
 class Store(NamedTuple):
-    """The arrays that scoring reads; `weights` and `dense` are float32 (live) or int16 (frozen)."""
+    """The arrays that scoring reads; `weights` and `dense` are float32 (live) or int16 (frozen).
+
+    Frozen `outputs` and `weights` are views of one array, see `cell_step`.
+    """
 
     table: NDArray[np.uint64]
     outputs: NDArray[np.uint16]
@@ -76,12 +80,42 @@ prefetch: Any = intrinsic(_prefetch)
 CACHE_LINE = 64
 
 
+def _item_bytes(typing_context: Any, array: Any) -> Any:
+    """Return the size of an array's items, which the compiler knows (`itemsize` is read from the array)."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return context.get_constant(types.uint64, signature.args[0].dtype.bitwidth // 8)
+
+    return types.uint64(array), generate
+
+
+item_bytes: Any = intrinsic(_item_bytes)
+
+
+@inner
+def cell_step(store):  # type: ignore[no-untyped-def]
+    """Return 1 for live weights and 2 for frozen ones, whose outputs and weights are one array in turns.
+
+    Cell i has its output at `i * step` of `outputs` and its weight at `i * step + step - 1` of `weights`.
+    """
+    return np.uint64(2) if item_bytes(store.weights) == np.uint64(2) else np.uint64(1)
+
+
 @inner
 def prefetch_dense(dense, row):  # type: ignore[no-untyped-def]
     """Bring a whole dense row into the cache."""
     width = np.uint64(dense.shape[1])
-    for cell in range(row * width, (row + np.uint64(1)) * width, np.uint64(CACHE_LINE // dense.itemsize)):
+    for cell in range(row * width, (row + np.uint64(1)) * width, np.uint64(CACHE_LINE) // item_bytes(dense)):
         prefetch(dense, cell)
+
+
+@inner
+def prefetch_short(store, row):  # type: ignore[no-untyped-def]
+    """Bring the start of a short row into the cache."""
+    step = cell_step(store)
+    prefetch(store.outputs, row * step)
+    if step == np.uint64(1):
+        prefetch(store.weights, row)
 
 
 @inner
@@ -126,8 +160,40 @@ def find_rows(features, rows, store, first, last):  # type: ignore[no-untyped-de
         if row & DENSE_BIT:
             prefetch_dense(store.dense, np.uint64(row ^ DENSE_BIT))
         else:
-            prefetch(store.outputs, np.uint64(row))
-            prefetch(store.weights, np.uint64(row))
+            prefetch_short(store, np.uint64(row))
+
+
+@inner
+def split_rows(features, rows, store, first, last):  # type: ignore[no-untyped-def]
+    """Look up the rows of features [first, last), and bring them into the cache.
+
+    Dense rows go to the front of this range of `rows`, short ones to its end; returns where the dense ones end and
+    where the short ones start. What kind of row a feature has is nothing that a processor can predict: no branch
+    depends on it, neither here nor where rows are added. For frozen weights, whose sums have no order.
+    """
+    table = store.table
+    mask, one, none = np.uint64(table.shape[0] - 1), np.uint64(1), np.uint64(0)
+    dense_end, short_start = first, last
+    for i in range(first, last):
+        feature = features[i]
+        slot = home_slot(table, feature)
+        home, following = table[slot], table[(slot + one) & mask]
+        is_home, is_following = (home ^ feature) >> REF_BITS == none, (following ^ feature) >> REF_BITS == none
+        found = home if is_home else following
+        is_found = is_home | is_following
+        if not is_found and home != none and following != none:
+            row = find_row(table, feature)
+            is_found, found = row != MISSING, np.uint64(row)
+        reference, is_dense = found & (DENSE - one), np.uint64(found & DENSE != none)
+        rows[dense_end] = np.int64(reference)
+        rows[short_start - one] = np.int64(reference)
+        dense_end += np.uint64(is_found) & is_dense
+        short_start -= np.uint64(is_found) & (is_dense ^ one)
+    for i in range(first, dense_end):
+        prefetch_dense(store.dense, np.uint64(rows[i]))
+    for i in range(short_start, last):
+        prefetch_short(store, np.uint64(rows[i]))
+    return dense_end, short_start
 
 
 @entry
@@ -137,9 +203,11 @@ def weight_of(store, feature, output):  # type: ignore[no-untyped-def]
     if reference != MISSING:
         if reference & DENSE_BIT:
             return store.dense[reference ^ DENSE_BIT, output]
-        for cell in range(reference + 1, reference + 1 + (np.int64(store.outputs[reference]) & 0xFF)):
-            if store.outputs[cell] == output:
-                return store.weights[cell]
+        step = cell_step(store)
+        first = np.uint64(reference + 1)
+        for cell in range(first, first + np.uint64(store.outputs[np.uint64(reference) * step] & np.uint16(0xFF))):
+            if store.outputs[cell * step] == output:
+                return store.weights[cell * step + step - np.uint64(1)]
     return store.weights[0]
 
 
@@ -396,8 +464,11 @@ def freeze_rows(store, averages, steps, scale, floor, keys, counts, outputs, wei
 
 
 @entry
-def build_rows(keys, counts, cell_outputs, cell_weights, max_cells, store):  # type: ignore[no-untyped-def]
-    """Build table, short rows and dense rows of a frozen store from flat lists; arrays come zeroed."""
+def build_rows(keys, counts, cell_outputs, cell_weights, max_cells, line, store):  # type: ignore[no-untyped-def]
+    """Build table, short rows and dense rows of a frozen store from flat lists; arrays come zeroed.
+
+    A short row of up to `line` cells, its header counted, lies in one line of the processor's cache.
+    """
     offset = np.int64(1)
     dense = np.int64(0)
     cell = np.int64(0)
@@ -409,10 +480,12 @@ def build_rows(keys, counts, cell_outputs, cell_weights, max_cells, store):  # t
             reference = dense | DENSE_BIT
             dense += 1
         else:
-            store.outputs[offset] = np.uint16(count)
+            if offset % line + 1 + count > line >= 1 + count:
+                offset += line - offset % line
+            store.outputs[2 * offset] = np.uint16(count)
             for i in range(count):
-                store.outputs[offset + 1 + i] = cell_outputs[cell + i]
-                store.weights[offset + 1 + i] = cell_weights[cell + i]
+                store.outputs[2 * (offset + 1 + i)] = cell_outputs[cell + i]
+                store.weights[2 * (offset + 1 + i) + 1] = cell_weights[cell + i]
             reference = offset
             offset += 1 + count
         insert_entry(store.table, np.uint64(keys[feature]) << REF_BITS, reference)

@@ -27,6 +27,10 @@ _SPREAD = 4096
 FULLEST_FROZEN = 0.4
 
 
+# So many frozen weights are in a line of the processor's cache.
+_LINE = kernels.CACHE_LINE // 2
+
+
 def table_size(entries: int, fullest: float = kernels.FULLEST) -> int:
     """Return the power of two that holds `entries` without being too full."""
     return 1 << max(10, int(np.ceil(np.log2(max(1, entries) / fullest))))
@@ -185,14 +189,18 @@ class FrozenWeights:
         keys, counts, cell_outputs, cell_weights = self._lists
         dense = counts > kernels.MAX_CELLS
         short = counts[~dense].astype(np.int64)
-        width = -(-self.outputs // 8) * 8
+        width = -(-self.outputs // _LINE) * _LINE
+        room = 1 + int(short.sum()) + len(short)
+        # What is left of a line is less than the row that did not fit into it.
+        line = _LINE // 2 if 2 * room <= kernels.MAX_OFFSET else 1
+        cells = _aligned(2 * room * (2 if line > 1 else 1))
         store = Store(
             table=np.zeros(table_size(len(keys), FULLEST_FROZEN), np.uint64),
-            outputs=np.zeros(1 + int(short.sum()) + len(short), np.uint16),
-            weights=np.zeros(1 + int(short.sum()) + len(short), np.int16),
-            dense=np.zeros((max(1, int(dense.sum())), width), np.int16),
+            outputs=cells.view(np.uint16),
+            weights=cells,
+            dense=_aligned(max(1, int(dense.sum())) * width).reshape(-1, width),
         )
-        kernels.build_rows(keys, counts, cell_outputs, cell_weights, kernels.MAX_CELLS, store)
+        kernels.build_rows(keys, counts, cell_outputs, cell_weights, kernels.MAX_CELLS, line, store)
         return store
 
     def share(self) -> FrozenWeights:
@@ -270,6 +278,13 @@ class FrozenWeights:
             raise ModelError(f"{arrays.path('counts')}: expected rows that fit into memory, found {cells:,} cells")
         weights = arrays.integers("weights", np.int16, cells)
         return cls(outputs, scale, keys, counts, cell_outputs, weights, is_quantized=is_quantized)
+
+
+def _aligned(count: int) -> NDArray[np.int16]:
+    """Return zeros that start with a line of the processor's cache."""
+    room = np.zeros(count + _LINE, np.int16)
+    first = -room.__array_interface__["data"][0] % kernels.CACHE_LINE // 2
+    return room[first : first + count]
 
 
 def _keys(arrays: Arrays) -> NDArray[np.uint64]:

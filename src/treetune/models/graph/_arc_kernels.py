@@ -22,7 +22,16 @@ from treetune.features._kernels import entry, inner, lean_part, mix, part
 from treetune.models.graph import _kernels as search
 from treetune.weights import _flat_kernels as flat
 from treetune.weights import _kernels as rows
-from treetune.weights._kernels import DENSE_BIT, MISSING, find_row, home_slot, prefetch, prefetch_dense
+from treetune.weights._kernels import (
+    DENSE_BIT,
+    MISSING,
+    cell_step,
+    find_row,
+    home_slot,
+    prefetch,
+    prefetch_dense,
+    prefetch_short,
+)
 
 # Addresses a template can look at.
 HEAD, DEPENDENT, THIRD, GRAND, FIRST_CHILD, LAST_CHILD = 0, 1, 2, 3, 4, 5
@@ -477,8 +486,7 @@ def sum_labels(store, features, count, indices, sums):  # type: ignore[no-untype
         if row & DENSE_BIT:
             prefetch_dense(store.dense, np.uint64(row ^ DENSE_BIT))
         else:
-            prefetch(store.outputs, np.uint64(row))
-            prefetch(store.weights, np.uint64(row))
+            prefetch_short(store, np.uint64(row))
     for i in range(count):
         row = indices[i]
         if row == MISSING:
@@ -488,9 +496,9 @@ def sum_labels(store, features, count, indices, sums):  # type: ignore[no-untype
             for label in range(np.uint64(sums.shape[0])):
                 sums[label] += np.float32(store.dense[dense, label])
         else:
-            start = np.uint64(row + 1)
-            for cell in range(start, start + np.uint64(store.outputs[np.uint64(row)] & np.uint16(0xFF))):
-                sums[store.outputs[cell]] += np.float32(store.weights[cell])
+            start, step = np.uint64(row + 1), cell_step(store)
+            for cell in range(start, start + np.uint64(store.outputs[np.uint64(row) * step] & np.uint16(0xFF))):
+                sums[store.outputs[cell * step]] += np.float32(store.weights[cell * step + step - np.uint64(1)])
 
 
 @inner

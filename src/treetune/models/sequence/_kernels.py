@@ -16,7 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treetune.features._kernels import inner, lean_entry, mix
-from treetune.weights._kernels import DENSE_BIT, MISSING, Store, find_rows, home_slot, prefetch, prefetch_slots
+from treetune.weights._kernels import (
+    DENSE_BIT,
+    MISSING,
+    Store,
+    cell_step,
+    find_rows,
+    home_slot,
+    prefetch,
+    prefetch_slots,
+)
 
 # Numbers of the sets that every model has.
 BOUNDARY, ALL, OPEN = 0, 1, 2
@@ -168,9 +177,10 @@ def add_rows(work, store, first, last, tags, start, end):  # type: ignore[no-unt
                     wanted = np.uint64(tags[index])
                     sums[wanted] += store.dense[dense, wanted]
         else:
-            first_cell = np.uint64(row + 1)
-            for cell in range(first_cell, first_cell + np.uint64(store.outputs[np.uint64(row)] & np.uint16(0xFF))):
-                sums[np.uint64(store.outputs[cell])] += store.weights[cell]
+            first_cell, step = np.uint64(row + 1), cell_step(store)
+            cells = np.uint64(store.outputs[np.uint64(row) * step] & np.uint16(0xFF))
+            for cell in range(first_cell, first_cell + cells):
+                sums[np.uint64(store.outputs[cell * step])] += store.weights[cell * step + step - np.uint64(1)]
 
 
 @inner

@@ -12,10 +12,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
+from numba.extending import overload
 from numpy.typing import NDArray
 
-from treetune.features._kernels import entry, inner, lean_entry, mix
-from treetune.weights._kernels import DENSE_BIT, MISSING, Store, find_rows, prefetch_slots
+from treetune.features._kernels import INNER, entry, inner, lean_entry, mix
+from treetune.weights._kernels import DENSE_BIT, MISSING, Store, find_rows, prefetch_slots, split_rows
 
 SHIFT, REDUCE, LEFT = 0, 1, 2  # then one LEFT and one RIGHT per label
 
@@ -106,7 +108,10 @@ class Fixed(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Working memory of one search."""
+    """Working memory of one search.
+
+    `memo` is a hash table: a key, then the stamp of its sentence above the number of its row of `memo_sums`.
+    """
 
     fixed: Fixed
     nodes: NDArray[np.int32]
@@ -125,12 +130,12 @@ class Workspace(NamedTuple):
     best_score: NDArray[np.float64]
     best_state: NDArray[np.int32]
     best_action: NDArray[np.int32]
-    memo_keys: NDArray[np.uint64]
-    memo_rows: NDArray[np.int32]
-    memo_stamps: NDArray[np.int32]
+    memo: NDArray[np.uint64]
     memo_sums: NDArray[Any]
     group_rows: NDArray[np.uint64]
     new_groups: NDArray[np.int64]
+    dense_ends: NDArray[np.uint64]
+    short_starts: NDArray[np.uint64]
 
 
 class SearchSetup(NamedTuple):
@@ -162,6 +167,7 @@ class SearchResult(NamedTuple):
 
 
 NODES_USED, MEMO_USED, MEMO_STAMP, LAST_ROOT = 0, 1, 2, 3
+MEMO_ROW = np.uint64((1 << 32) - 1)
 
 
 @inner
@@ -246,7 +252,6 @@ def clear_front(work, state):  # type: ignore[no-untyped-def]
 
 
 CAN_SHIFT, CAN_REDUCE, CAN_LEFT, CAN_RIGHT = 1, 2, 4, 8
-EVERYTHING = CAN_SHIFT | CAN_REDUCE | CAN_LEFT | CAN_RIGHT
 
 
 @inner
@@ -540,22 +545,38 @@ def hash_templates(atoms, features, templates, first, last):  # type: ignore[no-
         start, end = templates.starts[template], templates.starts[template + np.uint64(1)]
         for i in range(np.uint64(start), np.uint64(end)):
             combined += atoms[np.uint64(templates.atoms[i])]
-        features[template] = mix(combined)
+        features[template] = combined
+    # A loop of its own becomes vector instructions.
+    for template in range(first, last):
+        features[template] = mix(features[template])
 
 
-@inner
-def add_rows(rows, store, first, last, sums, target, moves, n_labels):  # type: ignore[no-untyped-def]
-    """Add rows [first, last) to row `target` of `sums`, at least for the transitions in `moves`."""
-    first_arc, last_arc = arc_range(moves, n_labels)
+def find_group(work: Any, store: Any, group: Any, first: Any, last: Any) -> None:
+    """Look up the rows of the features [first, last), which are those of a group."""
+
+
+def add_group(work: Any, store: Any, group: Any, first: Any, last: Any, target: Any) -> None:
+    """Add the rows that were found for a group to row `target` of `memo_sums`."""
+
+
+def _find_live(work, store, group, first, last):  # type: ignore[no-untyped-def]
+    find_rows(work.features, work.rows, store, first, last)
+
+
+def _find_frozen(work, store, group, first, last):  # type: ignore[no-untyped-def]
+    work.dense_ends[group], work.short_starts[group] = split_rows(work.features, work.rows, store, first, last)
+
+
+def _add_live(work, store, group, first, last, target):  # type: ignore[no-untyped-def]
+    """Add rows in the order of their templates: sums of real numbers depend on it."""
+    rows, sums = work.rows, work.memo_sums
     for i in range(first, last):
         row = rows[i]
         if row == MISSING:
             continue
         if row & DENSE_BIT:
             dense = np.uint64(row ^ DENSE_BIT)
-            sums[target, SHIFT] += store.dense[dense, SHIFT]
-            sums[target, REDUCE] += store.dense[dense, REDUCE]
-            for output in range(first_arc, last_arc):
+            for output in range(np.uint64(sums.shape[1])):
                 sums[target, output] += store.dense[dense, output]
         else:
             start = np.uint64(row + 1)
@@ -563,12 +584,40 @@ def add_rows(rows, store, first, last, sums, target, moves, n_labels):  # type: 
                 sums[target, store.outputs[cell]] += store.weights[cell]
 
 
-@inner
-def arc_range(moves, n_labels):  # type: ignore[no-untyped-def]
-    """Return the transitions [first, last) that hold all arcs of the kinds in `moves`."""
-    first = LEFT if moves & CAN_LEFT else LEFT + n_labels
-    last = LEFT + 2 * n_labels if moves & CAN_RIGHT else LEFT + n_labels
-    return np.uint64(first), np.uint64(last)
+def _add_frozen(work, store, group, first, last, target):  # type: ignore[no-untyped-def]
+    """Add the dense rows, four at a time, then the others; rows and sums are whole vector registers wide."""
+    rows, sums, dense = work.rows, work.memo_sums, store.dense
+    width, one, two, four = np.uint64(dense.shape[1]), np.uint64(1), np.uint64(2), np.uint64(4)
+    end = work.dense_ends[group]
+    rest = end - (end - first) % four
+    for i in range(first, rest, four):
+        a, b = np.uint64(rows[i]), np.uint64(rows[i + one])
+        c, d = np.uint64(rows[i + two]), np.uint64(rows[i + two + one])
+        for output in range(width):
+            sums[target, output] += dense[a, output] + dense[b, output] + dense[c, output] + dense[d, output]
+    for i in range(rest, end):
+        row = np.uint64(rows[i])
+        for output in range(width):
+            sums[target, output] += dense[row, output]
+    for i in range(work.short_starts[group], last):
+        row = np.uint64(rows[i])
+        start = row + one
+        for cell in range(start, start + np.uint64(store.outputs[two * row])):
+            sums[target, np.uint64(store.outputs[two * cell])] += store.weights[two * cell + one]
+
+
+def _is_frozen(store: Any) -> bool:
+    return bool(store[Store._fields.index("dense")].dtype == types.int16)
+
+
+@overload(find_group, jit_options=INNER)
+def _choose_find(work, store, group, first, last):  # type: ignore[no-untyped-def]
+    return _find_frozen if _is_frozen(store) else _find_live
+
+
+@overload(add_group, jit_options=INNER)
+def _choose_add(work, store, group, first, last, target):  # type: ignore[no-untyped-def]
+    return _add_frozen if _is_frozen(store) else _add_live
 
 
 @inner
@@ -580,21 +629,20 @@ def hash_state(work, state, templates, columns, base, n):  # type: ignore[no-unt
 
 
 @inner
-def find_memo(keys, rows, stamps, counters, key):  # type: ignore[no-untyped-def]
+def find_memo(memo, counters, key):  # type: ignore[no-untyped-def]
     """Return the remembered row of a key and whether it is new (then it must be filled)."""
-    slots = np.uint64(keys.shape[0] - 1)
+    slots = np.uint64(memo.shape[0] - 1)
     slot = key & slots
-    stamp = counters[MEMO_STAMP]
-    while stamps[slot] == stamp:
-        if keys[slot] == key:
-            return np.uint64(rows[slot]), False
+    stamp, half = np.uint64(counters[MEMO_STAMP]), np.uint64(32)
+    while memo[slot, np.uint64(1)] >> half == stamp:
+        if memo[slot, np.uint64(0)] == key:
+            return memo[slot, np.uint64(1)] & MEMO_ROW, False
         slot = (slot + np.uint64(1)) & slots
-    row = counters[MEMO_USED]
+    row = np.uint64(counters[MEMO_USED])
     counters[MEMO_USED] += 1
-    stamps[slot] = stamp
-    keys[slot] = key
-    rows[slot] = row
-    return np.uint64(row), True
+    memo[slot, np.uint64(0)] = key
+    memo[slot, np.uint64(1)] = stamp << half | row
+    return row, True
 
 
 @inner
@@ -610,7 +658,7 @@ def recall_groups(work, state, templates):  # type: ignore[no-untyped-def]
         start, end = templates.group_part_starts[group], templates.group_part_starts[group + 1]
         for i in range(np.uint64(start), np.uint64(end)):
             key += work.parts[np.uint64(templates.group_parts[i])]
-        row, is_new = find_memo(work.memo_keys, work.memo_rows, work.memo_stamps, work.counters, mix(key))
+        row, is_new = find_memo(work.memo, work.counters, mix(key))
         work.group_rows[group] = row
         if is_new:
             work.new_groups[new] = group
@@ -619,22 +667,22 @@ def recall_groups(work, state, templates):  # type: ignore[no-untyped-def]
 
 
 @inner
-def score_state(work, setup, state, columns, base, n, moves, memo):  # type: ignore[no-untyped-def]
-    """Fill `work.sums` with the scores of all transitions of the kinds in `moves` from a state.
+def score_state(work, setup, state, columns, base, n, memo):  # type: ignore[no-untyped-def]
+    """Fill `work.sums` with the scores of all transitions from a state.
 
-    With `memo` the sums of each group of templates are remembered for all transitions, under the raw numbers
-    that the group looks at; without, the group of all templates is always new. The features of all new groups
-    are hashed, then looked up, then added, so that their memory accesses overlap. (Rows are indexed where they are:
-    an array made from a row would cost more than adding it.)
+    With `memo` the sums of each group of templates are remembered, under the raw numbers that the group looks at;
+    without, the group of all templates is always new. The features of all new groups are hashed, then looked up, then
+    added, so that their memory accesses overlap. (Rows are indexed where they are: an array made from a row would cost
+    more than adding it.)
     """
-    templates, store, n_labels = setup.templates, setup.store, setup.labels.at_root.shape[0]
-    sums, memo_sums, features = work.sums, work.memo_sums, work.features
+    templates, store = setup.templates, setup.store
+    memo_sums, features = work.memo_sums, work.features
     read_addresses(work, state, n)
     all_templates = templates.group_first.shape[0] - 1
-    first_group, last_group, wanted, new = all_templates, all_templates + 1, moves, 1
+    first_group, last_group, new = all_templates, all_templates + 1, 1
     if memo:
         new = recall_groups(work, state, templates)
-        first_group, last_group, wanted = 0, all_templates, EVERYTHING
+        first_group, last_group = 0, all_templates
     else:
         work.group_rows[all_templates] = 0
         work.new_groups[0] = all_templates
@@ -647,18 +695,32 @@ def score_state(work, setup, state, columns, base, n, moves, memo):  # type: ign
     for i in range(new):
         group = work.new_groups[i]
         first, last = np.uint64(templates.group_first[group]), np.uint64(templates.group_last[group])
-        find_rows(features, work.rows, store, first, last)
+        find_group(work, store, group, first, last)
     for i in range(new):
         group = work.new_groups[i]
         first, last = np.uint64(templates.group_first[group]), np.uint64(templates.group_last[group])
         row = work.group_rows[group]
-        for output in range(sums.shape[0]):
+        for output in range(memo_sums.shape[1]):
             memo_sums[row, output] = 0
-        add_rows(work.rows, store, first, last, memo_sums, row, wanted, n_labels)
+        add_group(work, store, group, first, last, row)
+    sum_groups(work, first_group, last_group)
+
+
+@inner
+def sum_groups(work, first, last):  # type: ignore[no-untyped-def]
+    """Fill `work.sums` with the sum of the rows of groups [first, last), in their order; four at a time."""
+    sums, memo_sums, group_rows = work.sums, work.memo_sums, work.group_rows
     for output in range(sums.shape[0]):
         sums[output] = 0
-    for group in range(first_group, last_group):
-        row = work.group_rows[group]
+    rest = last - (last - first) % 4
+    for group in range(first, rest, 4):
+        a, b, c, d = group_rows[group], group_rows[group + 1], group_rows[group + 2], group_rows[group + 3]
+        for output in range(sums.shape[0]):
+            sums[output] = (
+                sums[output] + memo_sums[a, output] + memo_sums[b, output] + memo_sums[c, output] + memo_sums[d, output]
+            )
+    for group in range(rest, last):
+        row = group_rows[group]
         for output in range(sums.shape[0]):
             sums[output] += memo_sums[row, output]
 
@@ -758,7 +820,7 @@ def search(work, setup, columns, base, n, exact):  # type: ignore[no-untyped-def
         for state in range(first, first + width):
             moves = legal_moves(work, state, n)
             if exact or beam > 1 or (moves != CAN_SHIFT and moves != CAN_REDUCE):
-                score_state(work, setup, state, columns, base, n, moves, setup.memo)
+                score_state(work, setup, state, columns, base, n, setup.memo)
             count = offer_moves(work, setup, state, moves, n, count)
         for i in range(count):
             apply_action(work, work.best_state[i], work.best_action[i], first + beam + i, n_labels)
@@ -838,7 +900,7 @@ def replay(work, setup, columns, base, n, actions, memo):  # type: ignore[no-unt
     start_state(work, np.int64(0))
     total = 0.0
     for step in range(2 * n):
-        score_state(work, setup, step, columns, base, n, EVERYTHING, memo)
+        score_state(work, setup, step, columns, base, n, memo)
         total += work.sums[actions[step]]
         apply_action(work, step, actions[step], step + 1, setup.labels.at_root.shape[0])
     return total

@@ -115,13 +115,13 @@ def find_violation(work, setup, columns, base, n, gold, update):  # type: ignore
         count = 0
         for state in range(first, first + width):
             moves = legal_moves(work, state, n)
-            score_state(work, setup, state, columns, base, n, moves, setup.memo)
+            score_state(work, setup, state, columns, base, n, setup.memo)
             count = offer_moves(work, setup, state, moves, n, count)
             if state == gold_state:
                 gold_score += work.sums[gold[step]]
         if gold_rank == -1:
             moves = legal_moves(work, gold_state, n)
-            score_state(work, setup, gold_state, columns, base, n, moves, setup.memo)
+            score_state(work, setup, gold_state, columns, base, n, setup.memo)
             gold_score += work.sums[gold[step]]
         previous_rank = gold_rank
         gold_rank = -1
@@ -471,7 +471,7 @@ def train_greedy(  # type: ignore[no-untyped-def]
         draws = mix(mix(np.uint64(options.seed)) + np.uint64(position))
         for step in range(2 * n):
             moves = legal_moves(work, step, n)
-            score_state(work, setup, step, columns, base, n, moves, False)
+            score_state(work, setup, step, columns, base, n, False)
             choose_moves(work, labels, step, moves, n, gold_heads, gold_labels, costs, chosen)
             action, oracle, worse = chosen[0], chosen[2], chosen[0]
             is_wrong = chosen[1] > chosen[3]

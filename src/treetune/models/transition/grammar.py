@@ -106,6 +106,11 @@ class Grammar:
         return compile_templates(self.template_set, self.encoder.columns)
 
     @cached_property
+    def _read(self) -> set[str]:
+        """The columns that something looks at: templates, or the choice of labels."""
+        return self.template_set.values | {TAGS}
+
+    @cached_property
     def _labels(self) -> tuple[kernels.Labels, NDArray[np.bool_]]:
         return label_masks(self.labels, self.encoder), self.labels.root_labels()
 
@@ -115,7 +120,7 @@ class Grammar:
 
     def encode(self, sentences: Sequence[Sentence]) -> kernels.Sentences:
         """Return sentences as the kernels read them; the last column are the heads of base trees, if there are any."""
-        columns, offsets = self.encoder.encode(sentences)
+        columns, offsets = self.encoder.encode(sentences, self._read)
         base_heads = [encode_base_heads(sentences)] if self.is_stacked else []
         if self.is_backward:
             mirror = Mirror.of(offsets)

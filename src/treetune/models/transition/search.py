@@ -90,12 +90,12 @@ def make_workspace(setup: SearchSetup, longest: int) -> kernels.Workspace:
         best_score=np.empty(beam, np.float64),
         best_state=np.empty(beam, np.int32),
         best_action=np.empty(beam, np.int32),
-        memo_keys=np.zeros(slots, np.uint64),
-        memo_rows=np.zeros(slots, np.int32),
-        memo_stamps=np.zeros(slots, np.int32),
-        memo_sums=np.zeros((remembered + groups + 1, outputs), sums),
+        memo=np.zeros((slots, 2), np.uint64),
+        memo_sums=np.zeros((remembered + groups + 1, setup.store.dense.shape[1]), sums),
         group_rows=np.zeros(groups + 1, np.uint64),
         new_groups=np.zeros(groups + 1, np.int64),
+        dense_ends=np.zeros(groups + 1, np.uint64),
+        short_starts=np.zeros(groups + 1, np.uint64),
     )
 
 
