@@ -26,7 +26,8 @@ from benchmarks.training import PARTS
 from treetune.corpus.conllu import format_conllu
 from treetune.corpus.rawtext import raw_text
 from treetune.evaluation import evaluate_text
-from treetune.storage import find_model, inspect
+from treetune.model_names import find_model
+from treetune.storage import inspect
 
 METRICS = ("Tokens", "Sentences", "Words", "UPOS", "XPOS", "UAS", "LAS", "CLAS")
 PACKAGES = ("numpy", "numba", "ufal.udpipe", "udtools")

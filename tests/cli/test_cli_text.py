@@ -12,7 +12,7 @@ from commandline import run, sets, stop_after
 
 import treetune
 from pipeline_samples import TEXT, small_pipeline
-from treetune import storage
+from treetune import model_names, storage
 from treetune.corpus.conllu import format_conllu, read_conllu, write_conllu
 from treetune.corpus.files import read_chunks
 from treetune.corpus.rawtext import raw_text
@@ -39,7 +39,7 @@ def _embedded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the small pipeline be the model in the package."""
     (tmp_path / "package").mkdir()
     treetune.save(small_pipeline(), tmp_path / "package" / "en.treetune")
-    monkeypatch.setattr(storage, "_EMBEDDED", tmp_path / "package")
+    monkeypatch.setattr(model_names, "_EMBEDDED", tmp_path / "package")
 
 
 def expected(**options: bool) -> str:
@@ -68,19 +68,22 @@ def test_the_model_may_be_left_out_or_named(text: Path) -> None:
 
 
 @pytest.mark.usefixtures("_embedded")
-def test_a_file_goes_before_a_name(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_does_not_hide_the_model_of_its_name(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "en").write_text("no model")
-    assert "en is not a treetune model" in run("parse", "en", text).err
+    assert run("parse", "en", text).out == expected()
+    assert "./en is not a treetune model" in run("parse", "./en", text).err
 
 
 def test_without_a_model_in_the_package_that_is_said(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(storage, "_EMBEDDED", tmp_path / "none")
+    monkeypatch.setattr(model_names, "_EMBEDDED", tmp_path / "none")
     result = run("parse", text)
     assert result.code == 1
-    assert result.err == "error: this installation has no model 'en'; name one: treetune parse MODEL IN\n"
+    assert result.err.startswith("error: there is no model called 'en'; models here: none; ")
 
 
 def test_threads_make_no_difference(model: Path, text: Path) -> None:

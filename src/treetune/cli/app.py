@@ -30,6 +30,7 @@ COMMANDS = (
     "rerank",
     "clusters",
     "info",
+    "models",
     "demo",
     "reorder",
     "compile",

@@ -40,7 +40,7 @@ def parse(
     first: Annotated[
         str | None,
         typer.Argument(
-            metavar="[MODEL]", help="A model made by 'treetune train', or the name of one in the package, en."
+            metavar="[MODEL]", help="A model made by 'treetune train', or the name of one ('treetune models'), en."
         ),
     ] = None,
     second: Annotated[
