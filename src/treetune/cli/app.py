@@ -31,6 +31,8 @@ COMMANDS = (
     "clusters",
     "info",
     "models",
+    "convert",
+    "validate",
     "demo",
     "reorder",
     "compile",
