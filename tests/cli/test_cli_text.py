@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -455,3 +456,27 @@ def test_wrong_usage_of_training_is_said(
         "error: expected a treebank to train on (TRAIN), found none"
     )
     assert "Missing option '--model'" in run("train", treebank, "--task", "pipeline").err
+
+
+@pytest.mark.filterwarnings("always:.* results will be worse")
+def test_tags_of_another_tag_set_are_replaced_on_request(model: Path, tmp_path: Path) -> None:
+    parser, out = tmp_path / "parser.treetune", tmp_path / "out.conllu"
+    pipeline = small_pipeline()
+    treetune.save(pipeline.parser, parser)  # type: ignore[arg-type]
+    known = "".join(format_conllu(one.sentence, one.tree) for one in pipeline.parse_text(TEXT))
+    renamed = re.sub(r"(?m)^(\d+(?:\t[^\t]+){3}\t)", r"\1q", known)
+    (tmp_path / "in.conllu").write_text(renamed)
+    run("parse", parser, tmp_path / "in.conllu", "-o", out, "--tagger", model, "--retag")
+    assert out.read_text() == known
+    assert run("parse", model, tmp_path / "in.conllu", "--retag").out == known
+    warned = run("parse", model, tmp_path / "in.conllu", "--keep-tags")
+    assert warned.err.startswith("warning: 100% of the XPOS tags, such as 'q")
+    assert [line for line in warned.out.splitlines() if "\tq" in line]
+    for options, message in (
+        (("--retag",), f"{parser} has no tagger to replace the tags of IN; name one: --tagger MODEL"),
+        (("--tagger", parser), f"--tagger: {parser} has no tagger; name a tagger or a pipeline with one"),
+        (("--retag", "--keep-tags"),
+         "--keep-tags keeps all tags of IN, --retag those that are known; leave one of them out"),
+    ):  # fmt: skip
+        refused = run("parse", parser, tmp_path / "in.conllu", *options)
+        assert (refused.code, refused.err) == (2, f"error: {message}\n")
