@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -480,3 +482,27 @@ def test_tags_of_another_tag_set_are_replaced_on_request(model: Path, tmp_path: 
     ):  # fmt: skip
         refused = run("parse", parser, tmp_path / "in.conllu", *options)
         assert (refused.code, refused.err) == (2, f"error: {message}\n")
+
+
+@pytest.mark.parametrize("read", ["text", "lines", "conllu"])
+def test_a_terminal_sees_how_much_is_left(
+    read: str, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "in"
+    source.write_text("Ünter der dog.\n" * 2500 if read != "conllu" else PLAIN)
+    seen: list[tuple[int | None, int]] = []
+
+    @contextmanager
+    def bar(title: str, *, total: int | None, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+        yield lambda amount, words: seen.append((total, amount))
+
+    monkeypatch.setattr("treetune.cli.output.progress_bar", bar)
+    arguments = ("parse", model, source, "-o", tmp_path / "out.conllu", "--read", read)
+    assert run(*arguments, terminal=True).code == 0
+    total = 3 if read == "conllu" else len(source.read_text())
+    assert {one for one, _ in seen} == {total}
+    assert all(amount > 0 for _, amount in seen)
+    assert 0.98 * total <= sum(amount for _, amount in seen) <= total
+    seen.clear()
+    run(*arguments)
+    assert {one for one, _ in seen} == {None}

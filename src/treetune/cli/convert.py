@@ -48,7 +48,7 @@ def convert(
     reads, writes = find_format(reads.name, READABLE), find_format(writes.name, WRITABLE)
     _check(reads, writes)
     report = SkipReport()
-    writing = Writing(output, "converting", quiet, counted=source if reads.in_blocks else STANDARD_STREAM)
+    writing = Writing(output, "converting", quiet, source=source, reads=reads)
     examples = reads.read(source, strict=not lenient, partial=True, report=report)
     if writes.name == "iob2":
         examples = _with_entities(examples, source)

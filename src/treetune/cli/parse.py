@@ -129,7 +129,7 @@ def parse(
     report = SkipReport()
     kept: KeepTags = "known" if retag else keep_tags
     job = _Job(pipeline, source, writes, k_best=k_best, threads=threads, constrained=constrained, keep_tags=kept)
-    writing = Writing(output, "parsing", quiet, counted=source if reads.in_blocks else STANDARD_STREAM)
+    writing = Writing(output, "parsing", quiet, source=source, reads=reads)
     if job.is_plain and reads is writes and base is None:
         tables = read_tables(source, size=TABLE * threads, strict=not lenient, report=report)
         writing.write_chunks(job.parse_tables(tables))
