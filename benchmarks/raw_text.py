@@ -27,7 +27,8 @@ from treetune.corpus.conllu import format_conllu
 from treetune.corpus.rawtext import raw_text
 from treetune.evaluation import evaluate_text
 from treetune.evaluation.alignment import TEXT_METRICS
-from treetune.storage import find_model, inspect
+from treetune.model_names import find_model
+from treetune.storage import inspect
 
 METRICS = tuple(TEXT_METRICS)
 PACKAGES = ("numpy", "numba", "ufal.udpipe", "udtools")

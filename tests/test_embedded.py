@@ -11,8 +11,9 @@ import pytest
 import treetune
 from treetune.corpus.rawtext import raw_text
 from treetune.corpus.wellformed import is_tree
+from treetune.model_names import embedded_models, find_model
 from treetune.models.pipeline import Pipeline
-from treetune.storage import embedded_models, find_model, inspect
+from treetune.storage import inspect
 
 ROOT = Path(__file__).resolve().parents[1]
 CARD = (ROOT / "src" / "treetune" / "embedded" / "README.md").read_text(encoding="utf-8")

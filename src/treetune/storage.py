@@ -22,6 +22,7 @@ import treetune
 from treetune.checked_state import Fields, describe, expected
 from treetune.corpus.files import STANDARD_STREAM, open_atomic
 from treetune.errors import ModelError, TreetuneError, type_of
+from treetune.model_names import find_model
 from treetune.models.base import Storable
 from treetune.models.registry import MODELS, stored_class
 
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     import numpy as np
 
 FORMAT = 2
-SUFFIX = ".treetune"
-_EMBEDDED = Path(treetune.__file__).with_name("embedded")
 # The first byte is no text, the line ends at the end show a transfer in text mode (as in PNG files).
 MAGIC = b"\x89TREETUNE\r\n\x1a"
 # format, length of the header, length of the payload, SHA-256 of the payload
@@ -106,7 +105,7 @@ def save(model: Storable, path: str | Path, info: dict[str, Any] | None = None) 
 
 
 def load(path: str | Path) -> Any:
-    """Load a model from a file, or a model of the package by its name (``"en"``).
+    """Load a model from a file, or by its name (``"en"``): of the package, of ``TREETUNE_HOME`` or of another package.
 
     Returns a parser, a tagger, a tokenizer or a pipeline, whatever was saved. Every fault of the file is a `ModelError`
     of one sentence.
@@ -129,18 +128,6 @@ def inspect(path: str | Path) -> Header:
     path = find_model(path)
     with _open(path) as file:
         return _read_header(file, path)[0]
-
-
-def embedded_models() -> list[str]:
-    """Return the names of the models in the package."""
-    return sorted(entry.stem for entry in _EMBEDDED.glob(f"*{SUFFIX}"))
-
-
-def find_model(name: str | Path) -> str | Path:
-    """Return the path of a model: of a file, or, if there is none of this name, of a model in the package."""
-    path = _EMBEDDED / f"{name}{SUFFIX}"
-    is_name = isinstance(name, str) and name.isidentifier()
-    return path if is_name and not Path(name).exists() and path.is_file() else name
 
 
 def check_target(path: str | Path) -> None:
@@ -180,8 +167,7 @@ def _open(path: str | Path) -> BinaryIO:
             raise ModelError(f"cannot read the model {path}: it is not a regular file")
         return Path(path).open("rb")
     except FileNotFoundError:
-        known = f"; models in the package: {', '.join(embedded_models())}" if str(path).isidentifier() else ""
-        raise ModelError(f"cannot read the model {path}: there is no such file{known}") from None
+        raise ModelError(f"cannot read the model {path}: there is no such file") from None
     except OSError as error:
         raise ModelError(f"cannot read the model {path}: {error.strerror or error}") from None
 

@@ -12,7 +12,7 @@ from commandline import run
 import treetune
 from pipeline_samples import TEXT, small_pipeline
 from stub_parser import StubParser, stub_model_fixture
-from treetune import storage
+from treetune import model_names, storage
 from treetune.corpus.conllu import read_conllu, write_conllu
 from treetune.corpus.orders import Ordered, WordOrder, read_orders, write_orders
 from treetune.models.pipeline import Pipeline
@@ -170,7 +170,7 @@ def test_raw_text_is_split_tagged_and_parsed(tmp_path: Path, monkeypatch: pytest
     assert expected.count("\n") == 3
     (tmp_path / "package").mkdir()
     treetune.save(pipeline, tmp_path / "package" / "en.treetune")
-    monkeypatch.setattr(storage, "_EMBEDDED", tmp_path / "package")
+    monkeypatch.setattr(model_names, "_EMBEDDED", tmp_path / "package")
     text = tmp_path / "in.txt"
     text.write_text(TEXT)
     for arguments in (("en", text), ("en", "-"), (text,), ("-", "--read", "text"), ("en", text, "--threads", 2)):

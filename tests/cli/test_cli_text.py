@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +15,7 @@ from commandline import run, sets, stop_after
 
 import treetune
 from pipeline_samples import TEXT, small_pipeline
-from treetune import storage
+from treetune import model_names, storage
 from treetune.corpus.conllu import format_conllu, read_conllu, write_conllu
 from treetune.corpus.files import read_chunks
 from treetune.corpus.rawtext import raw_text
@@ -39,7 +42,7 @@ def _embedded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the small pipeline be the model in the package."""
     (tmp_path / "package").mkdir()
     treetune.save(small_pipeline(), tmp_path / "package" / "en.treetune")
-    monkeypatch.setattr(storage, "_EMBEDDED", tmp_path / "package")
+    monkeypatch.setattr(model_names, "_EMBEDDED", tmp_path / "package")
 
 
 def expected(**options: bool) -> str:
@@ -68,19 +71,22 @@ def test_the_model_may_be_left_out_or_named(text: Path) -> None:
 
 
 @pytest.mark.usefixtures("_embedded")
-def test_a_file_goes_before_a_name(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_does_not_hide_the_model_of_its_name(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "en").write_text("no model")
-    assert "en is not a treetune model" in run("parse", "en", text).err
+    assert run("parse", "en", text).out == expected()
+    assert "./en is not a treetune model" in run("parse", "./en", text).err
 
 
 def test_without_a_model_in_the_package_that_is_said(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(storage, "_EMBEDDED", tmp_path / "none")
+    monkeypatch.setattr(model_names, "_EMBEDDED", tmp_path / "none")
     result = run("parse", text)
     assert result.code == 1
-    assert result.err == "error: this installation has no model 'en'; name one: treetune parse MODEL IN\n"
+    assert result.err.startswith("error: there is no model called 'en'; models here: none; ")
 
 
 def test_threads_make_no_difference(model: Path, text: Path) -> None:
@@ -458,3 +464,51 @@ def test_wrong_usage_of_training_is_said(
         "error: expected a treebank to train on (TRAIN), found none"
     )
     assert "Missing option '--model'" in run("train", treebank, "--task", "pipeline").err
+
+
+@pytest.mark.filterwarnings("always:.* results will be worse")
+def test_tags_of_another_tag_set_are_replaced_on_request(model: Path, tmp_path: Path) -> None:
+    parser, out = tmp_path / "parser.treetune", tmp_path / "out.conllu"
+    pipeline = small_pipeline()
+    treetune.save(pipeline.parser, parser)  # type: ignore[arg-type]
+    known = "".join(format_conllu(one.sentence, one.tree) for one in pipeline.parse_text(TEXT))
+    renamed = re.sub(r"(?m)^(\d+(?:\t[^\t]+){3}\t)", r"\1q", known)
+    (tmp_path / "in.conllu").write_text(renamed)
+    run("parse", parser, tmp_path / "in.conllu", "-o", out, "--tagger", model, "--retag")
+    assert out.read_text() == known
+    assert run("parse", model, tmp_path / "in.conllu", "--retag").out == known
+    warned = run("parse", model, tmp_path / "in.conllu", "--keep-tags")
+    assert warned.err.startswith("warning: 100% of the XPOS tags, such as 'q")
+    assert [line for line in warned.out.splitlines() if "\tq" in line]
+    for options, message in (
+        (("--retag",), f"{parser} has no tagger to replace the tags of IN; name one: --tagger MODEL"),
+        (("--tagger", parser), f"--tagger: {parser} has no tagger; name a tagger or a pipeline with one"),
+        (("--retag", "--keep-tags"),
+         "--keep-tags keeps all tags of IN, --retag those that are known; leave one of them out"),
+    ):  # fmt: skip
+        refused = run("parse", parser, tmp_path / "in.conllu", *options)
+        assert (refused.code, refused.err) == (2, f"error: {message}\n")
+
+
+@pytest.mark.parametrize("read", ["text", "lines", "conllu"])
+def test_a_terminal_sees_how_much_is_left(
+    read: str, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "in"
+    source.write_text("Ünter der dog.\n" * 2500 if read != "conllu" else PLAIN)
+    seen: list[tuple[int | None, int]] = []
+
+    @contextmanager
+    def bar(title: str, *, total: int | None, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+        yield lambda amount, words: seen.append((total, amount))
+
+    monkeypatch.setattr("treetune.cli.output.progress_bar", bar)
+    arguments = ("parse", model, source, "-o", tmp_path / "out.conllu", "--read", read)
+    assert run(*arguments, terminal=True).code == 0
+    total = 3 if read == "conllu" else len(source.read_text())
+    assert {one for one, _ in seen} == {total}
+    assert all(amount > 0 for _, amount in seen)
+    assert 0.98 * total <= sum(amount for _, amount in seen) <= total
+    seen.clear()
+    run(*arguments)
+    assert {one for one, _ in seen} == {None}

@@ -242,31 +242,31 @@ def test_objectives(tmp_path: Path, text: str, message: str) -> None:
     [
         (
             "parser = 'transition'\n",
-            "[model] start_from fine-tunes the parser of old; leave [model] parser out",
+            "[model] start_from fine-tunes the parser of old.treetune; leave [model] parser out",
         ),
         ("features = 'x'\n", "[model]: unknown search option of stubs 'features'; known: beam"),
     ],
 )
 def test_a_model_to_start_from(tmp_path: Path, stub_model: StubParser, model: str, message: str) -> None:
-    storage.save(stub_model, tmp_path / "old")
-    start = "[model]\nstart_from = 'old'\n"
+    storage.save(stub_model, tmp_path / "old.treetune")
+    start = "[model]\nstart_from = 'old.treetune'\n"
     assert fault(tmp_path, start + model + TRAIN) == message
     assert fault(tmp_path, start) == (
         "expected a treebank ([train] treebank) or an objective ([[objective]]), found neither"
     )
-    assert Config.read(tmp_path / "e.toml", changes=["train.treebank=t.conllu"]).model.start_from == "old"
+    assert Config.read(tmp_path / "e.toml", changes=["train.treebank=t.conllu"]).model.start_from == "old.treetune"
 
 
 def test_base_trees_for_a_model_trained_without(
     tmp_path: Path, stub_model: StubParser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(StubParser, "is_stacked", False)
-    storage.save(stub_model, tmp_path / "old")
-    (tmp_path / "e.toml").write_text(f"[model]\nstart_from = 'old'\n{TRAIN}base = 'e.toml'\n")
+    storage.save(stub_model, tmp_path / "old.treetune")
+    (tmp_path / "e.toml").write_text(f"[model]\nstart_from = 'old.treetune'\n{TRAIN}base = 'e.toml'\n")
     with pytest.raises(ConfigError) as caught:
         Config.read(tmp_path / "e.toml")
     assert str(caught.value) == (
-        f"{tmp_path / 'e.toml'}: [train] base: old was trained without base trees; leave it out"
+        f"{tmp_path / 'e.toml'}: [train] base: old.treetune was trained without base trees; leave it out"
     )
 
 

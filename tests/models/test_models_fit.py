@@ -120,8 +120,8 @@ def test_the_pipeline_of_the_package_runs_without_training_code() -> None:
             "expected a model to save, found a str; the model comes first: save(model, path)",
         ),
         (
-            lambda parser: treetune.load("de"),
-            "cannot read the model de: there is no such file; models in the package: en",
+            lambda parser: treetune.load("no.treetune"),
+            "cannot read the model no.treetune: there is no such file",
         ),
     ],
 )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from treetune.learning.progress import ObjectiveProgress, Progress
 
-# Takes how many sentences and how many words were done since the last call.
+# Takes how much, in units of the total, and how many words were done since the last call.
 Advance = Callable[[int, int], None]
 Show = Callable[["Progress"], None]
 
@@ -74,7 +74,7 @@ def progress_bar(description: str, *, total: int | None, quiet: bool = False) ->
     There is no bar when `quiet` or when stderr is not a terminal, and no time left without a `total`.
     """
     if quiet or not sys.stderr.isatty():
-        yield lambda sentences, words: None
+        yield lambda amount, words: None
         return
     from rich.console import Console
     from rich.progress import Progress as Bar
@@ -83,12 +83,12 @@ def progress_bar(description: str, *, total: int | None, quiet: bool = False) ->
         task = progress.add_task(description, total=total, rate="")
         done = 0
 
-        def advance(sentences: int, words: int) -> None:
+        def advance(amount: int, words: int) -> None:
             nonlocal done
             done += words
             elapsed = progress.tasks[0].elapsed
             rate = f"{done / elapsed:,.0f} words/s" if elapsed else ""
-            progress.update(task, advance=sentences, rate=rate)
+            progress.update(task, advance=amount, rate=rate)
 
         yield advance
 

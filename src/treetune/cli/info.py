@@ -18,7 +18,7 @@ LONGEST_LIST = 12
 
 
 def info(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model: its file or its name.")],
     config: Annotated[
         bool, typer.Option("--config", help="Write the configuration file that trains this model again.")
     ] = False,

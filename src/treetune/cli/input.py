@@ -14,8 +14,9 @@ from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.corpus.textfiles import read_text
 from treetune.corpus.treebank import read_trees
 from treetune.errors import ConfigError, DataError, ModelError
+from treetune.model_names import SUFFIX
 from treetune.models.pipeline import Pipeline
-from treetune.storage import SUFFIX, embedded_models, inspect, load
+from treetune.storage import inspect, load
 
 # The model in the package that is taken when none is named.
 DEFAULT_MODEL = "en"
@@ -29,8 +30,6 @@ _LOOKS_LIKE_TREES = re.compile(r"\s*(?:#[^\n]*\n)*1(?:-\d+)?\t(?:[^\t\n]*\t){8}[
 
 def load_pipeline(model: str) -> Pipeline:
     """Load a model as a pipeline of whatever parts it has."""
-    if model == DEFAULT_MODEL and DEFAULT_MODEL not in embedded_models():
-        raise ModelError(f"this installation has no model {DEFAULT_MODEL!r}; name one: treetune parse MODEL IN")
     return Pipeline.of(load(model))
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from treetune.cli.console import Advance, Interrupted, for_terminal, note, progress_bar
 from treetune.corpus.batches import take_batch
@@ -15,6 +16,7 @@ from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, open_output
 from treetune.corpus.formats import Format, find_format, format_of, names
 from treetune.corpus.sentence import Example, Sentence
+from treetune.corpus.textfiles import read_text
 from treetune.errors import DataError
 
 # Texts, and the number of sentences and of words in them.
@@ -38,15 +40,17 @@ def ranked(sentence: Sentence, rank: int, score: float) -> Sentence:
 class Writing:
     """Where to write, how loudly, and how far it came; `doing` is what the bar is called.
 
-    `counted` is a file whose sentences tell how much there is to do.
+    `source`, a file in the format `reads`, tells how much there is to do: in sentences, of raw text in characters.
     """
 
     output: str
     doing: str
     quiet: bool
-    counted: str = STANDARD_STREAM
+    source: str = STANDARD_STREAM
+    reads: Format | None = None
     sentences: int = 0
     words: int = 0
+    _characters: int = 0
     _started: float = field(default_factory=time.perf_counter)
 
     @property
@@ -56,10 +60,14 @@ class Writing:
 
     def write(self, examples: Iterator[Example], texts: Callable[[Sequence[Example]], Iterable[str]]) -> None:
         """Write the texts of all examples, chunk by chunk; whatever stops it says how far it came."""
-        chunks = iter(lambda: take_batch(examples), [])
-        self.write_chunks(
-            (texts(chunk), len(chunk), sum(len(example.sentence) for example in chunk)) for chunk in chunks
-        )
+        self.write_chunks(self._chunks(examples, texts))
+
+    def _chunks(
+        self, examples: Iterator[Example], texts: Callable[[Sequence[Example]], Iterable[str]]
+    ) -> Iterator[TextChunk]:
+        while chunk := take_batch(examples):
+            self._characters = chunk[-1].sentence.start_char
+            yield texts(chunk), len(chunk), sum(len(example.sentence) for example in chunk)
 
     def write_chunks(self, chunks: Iterable[TextChunk]) -> None:
         """Write the texts of chunks, one after the other."""
@@ -69,7 +77,7 @@ class Writing:
             raise Interrupted(self._how_far()) from None
 
     def _write(self, chunks: Iterable[TextChunk]) -> None:
-        shown = for_terminal(self.output)
+        shown, characters = for_terminal(self.output), 0
         with open_output(self.output) as out, self._bar() as advance:
             try:
                 for texts, sentences, words in chunks:
@@ -77,7 +85,8 @@ class Writing:
                         out.write(shown(text))
                     self.sentences += sentences
                     self.words += words
-                    advance(sentences, words)
+                    advance(sentences if not self._is_text else self._characters - characters, words)
+                    characters = self._characters
             except DataError as error:
                 problem = f"{error.problem}; {self._how_far()}"
                 raise DataError(problem, path=error.path, line=error.line, column=error.column) from error
@@ -94,10 +103,22 @@ class Writing:
         )
 
     def _bar(self) -> AbstractContextManager[Advance]:
-        total = None
-        if self.counted != STANDARD_STREAM and not self.is_silent and sys.stderr.isatty():
-            total = sum(1 for _ in blocks(self.counted))
-        return progress_bar(self.doing, total=total, quiet=self.is_silent)
+        is_seen = not self.is_silent and sys.stderr.isatty()
+        return progress_bar(self.doing, total=self._total() if is_seen else None, quiet=self.is_silent)
+
+    @property
+    def _is_text(self) -> bool:
+        return self.reads is not None and "text" in self.reads.holds
+
+    def _total(self) -> int | None:
+        """Return how much there is to read, None if that cannot be known without taking it away."""
+        # What is no regular file, a pipe for one, can be read only once.
+        if self.source == STANDARD_STREAM or not Path(self.source).is_file():
+            return None
+        if self._is_text:
+            with suppress(DataError):
+                return sum(map(len, read_text(self.source)))
+        return sum(1 for _ in blocks(self.source)) if self.reads is not None and self.reads.in_blocks else None
 
     def _how_far(self) -> str:
         if self.output == STANDARD_STREAM:

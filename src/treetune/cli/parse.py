@@ -30,7 +30,7 @@ from treetune.corpus.formats import FORMATS, Format, find_format, format_of, nam
 from treetune.corpus.sentence import Example, Tree, name_sentence
 from treetune.corpus.table import SentenceTable, read_tables
 from treetune.errors import ConfigError, DataError
-from treetune.models.pipeline import Pipeline
+from treetune.models.pipeline import KeepTags, Pipeline
 
 # Sentences of a table: as many as stay in the processor's cache.
 TABLE = 256
@@ -40,7 +40,7 @@ def parse(
     first: Annotated[
         str | None,
         typer.Argument(
-            metavar="[MODEL]", help="A model made by 'treetune train', or the name of one in the package, en."
+            metavar="[MODEL]", help="A model made by 'treetune train', or the name of one ('treetune models'), en."
         ),
     ] = None,
     second: Annotated[
@@ -61,6 +61,13 @@ def parse(
     keep_tags: Annotated[
         bool, typer.Option("--keep-tags", help="Keep the tags that IN has; a tagger fills in the others.")
     ] = False,
+    retag: Annotated[
+        bool, typer.Option("--retag", help="Keep the tags of IN that the tagger knows; it replaces all others.")
+    ] = False,
+    tagger: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="Tag IN by this tagger or pipeline, not by that of MODEL."),
+    ] = None,
     ranges: Annotated[
         bool, typer.Option("--ranges", help="Note the character offsets of each token, TokenRange in MISC.")
     ] = False,
@@ -93,7 +100,7 @@ def parse(
     Without MODEL the English model of the package is taken: echo "Time flies." | treetune parse -
     """
     model, source = _model_and_source(first, second, text)
-    check_kept(output, (source, model, base))
+    check_kept(output, (source, model, base, tagger))
     if file_format is not None:
         find_format(file_format, names("formatter"))
     if base is not None:
@@ -105,7 +112,7 @@ def parse(
             raise ConfigError("only one of IN and --base can be read from stdin")
     if text is not None and read not in (None, "text", "lines"):
         raise ConfigError(f"--text and --read {read} contradict each other; leave one of them out")
-    pipeline = load_pipeline(model)
+    pipeline = _with_tagger(load_pipeline(model), model, tagger, retag=retag, keep_tags=keep_tags)
     reads = input_format(source, "text" if text is not None and read is None else read, pipeline)
     check_only({"--lenient": lenient}, bool(reads.holds - {"text", "tokens"}), "treebanks", reads)
     check_only({"--constrained": constrained, "--base": base is not None}, "trees" in reads.holds, "treebanks", reads)
@@ -120,8 +127,9 @@ def parse(
     search = {"beam": beam, "decoder": decoder, "max_memory": max_memory}
     pipeline = pipeline.with_options(**{name: value for name, value in search.items() if value is not None})
     report = SkipReport()
-    job = _Job(pipeline, source, writes, k_best=k_best, threads=threads, constrained=constrained, keep_tags=keep_tags)
-    writing = Writing(output, "parsing", quiet, counted=source if reads.in_blocks else STANDARD_STREAM)
+    kept: KeepTags = "known" if retag else keep_tags
+    job = _Job(pipeline, source, writes, k_best=k_best, threads=threads, constrained=constrained, keep_tags=kept)
+    writing = Writing(output, "parsing", quiet, source=source, reads=reads)
     if job.is_plain and reads is writes and base is None:
         tables = read_tables(source, size=TABLE * threads, strict=not lenient, report=report)
         writing.write_chunks(job.parse_tables(tables))
@@ -149,6 +157,20 @@ def _model_and_source(first: str | None, second: str | None, text: str | None) -
             f"{first} is a model, and there is nothing to parse; add a file or -: treetune parse {first} IN"
         )
     return DEFAULT_MODEL, first
+
+
+def _with_tagger(pipeline: Pipeline, model: str, tagger: str | None, *, retag: bool, keep_tags: bool) -> Pipeline:
+    """Return the pipeline with the tagger that is to replace the tags of the input."""
+    if keep_tags and retag:
+        raise ConfigError("--keep-tags keeps all tags of IN, --retag those that are known; leave one of them out")
+    if tagger is not None:
+        taggers = load_pipeline(tagger).taggers
+        if not taggers:
+            raise ConfigError(f"--tagger: {tagger} has no tagger; name a tagger or a pipeline with one")
+        return pipeline.with_taggers(taggers)
+    if retag and not pipeline.taggers:
+        raise ConfigError(f"{model} has no tagger to replace the tags of IN; name one: --tagger MODEL")
+    return pipeline
 
 
 def _default_format(source: str, output: str) -> Format:
@@ -193,7 +215,7 @@ class _Job:
     k_best: int | None
     threads: int
     constrained: bool
-    keep_tags: bool
+    keep_tags: KeepTags
 
     @property
     def is_plain(self) -> bool:

@@ -14,8 +14,9 @@ from treetune.cli.training_progress import scores_line
 from treetune.config.reading import fingerprint, read_data
 from treetune.corpus.files import check_kept
 from treetune.errors import ConfigError
+from treetune.model_names import find_model
 from treetune.models.pipeline import Pipeline
-from treetune.storage import check_target, find_model, load, save
+from treetune.storage import check_target, load, save
 
 if TYPE_CHECKING:
     from treetune.models.base import Parser

@@ -67,7 +67,7 @@ def tag(
     job = _job(model, tagger, writes, k_best, confidence, threads)
     job.check()
     report = SkipReport()
-    writing = Writing(output, "tagging", quiet, counted=source if reads.in_blocks else STANDARD_STREAM)
+    writing = Writing(output, "tagging", quiet, source=source, reads=reads)
     taken = Input(source, reads, lenient=lenient, trees="trees" in reads.holds, partial=True)
     writing.write(taken.examples(None, report), job.tag)
     writing.report(report, "tagged")

@@ -107,7 +107,7 @@ def make_config(treebank: str | None, tables: Tables, changes: Sequence[str]) ->
     if treebank is None or not treebank.endswith(CONFIG_SUFFIX):
         tables["train"] |= given(treebank=treebank)
         return Config.of(tables, changes=changes, source=FLAGS)
-    for _, table, key in path_places(tables, FLAGS):
+    for _, table, key in path_places(tables):
         table[key] = os.path.relpath(table[key], Path(treebank).parent)
     return Config.read(treebank, overrides=tables, changes=changes)
 

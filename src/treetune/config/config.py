@@ -194,7 +194,7 @@ class Config:
 
     def paths(self) -> Iterator[str]:
         """Yield the paths of all files to read but the model to start from, as they were written."""
-        for name, table, key in path_places(self.written, self.source):
+        for name, table, key in path_places(self.written):
             if name != "run" and key != "start_from":
                 yield table[key]
 
@@ -220,7 +220,7 @@ class Config:
         if objectives:
             tables["objective"] = [dict(table) for table in objectives]
         tables = {name: content for name, content in tables.items() if content}
-        places = list(path_places(tables, self.source))
+        places = list(path_places(tables))
         stored = self.source.stored_paths(table[key] for _, table, key in places)
         for _, table, key in places:
             table[key] = stored[table[key]]

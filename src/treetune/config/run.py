@@ -99,10 +99,11 @@ class TrainingRun(ABC):
         reader = make_reader(config, say)
         treebank, dev = reader.treebank(), reader.dev()
         objectives = [reader.objective(one) for one in config.objectives]
-        named = {
-            "start_from": model.start_from, "clusters": model.options.get("clusters"), "tagger": config.train.tagger,
-        }  # fmt: skip
-        found = {name: fingerprint(source.model_path(path)) for name, path in named.items() if path is not None}
+        models = {"start_from": model.start_from, "tagger": config.train.tagger}
+        named = {name: source.model_path(path) for name, path in models.items() if path is not None}
+        if (clusters := model.options.get("clusters")) is not None:
+            named["clusters"] = source.path(clusters)
+        found = {name: fingerprint(path) for name, path in named.items()}
         kind: type[TrainingRun] = ModelRun if config.stacking.base is None else StackedRun
         if model.task in _RUNS:
             kind = find(_RUNS[model.task])

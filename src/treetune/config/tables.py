@@ -16,8 +16,8 @@ from typing import Any
 
 from treetune.corpus.files import StrPath, read_lines
 from treetune.errors import ConfigError, unknown_name
+from treetune.model_names import find_model, is_name
 from treetune.models.registry import PARSERS
-from treetune.storage import find_model
 
 Tables = dict[str, Any]
 # In the order in which they are written.
@@ -82,13 +82,9 @@ class Source:
         """Return a path as this process must call it."""
         return path if self.folder == Path() else str(self.folder / path)
 
-    def is_embedded(self, name: str) -> bool:
-        """Whether a model of the package is meant: there is no file of this name."""
-        return find_model(name) != name and not Path(self.path(name)).exists()
-
     def model_path(self, name: str) -> str:
-        """Return the path of a model, a file or one of the package, as this process must call it."""
-        return str(find_model(name)) if self.is_embedded(name) else self.path(name)
+        """Return the path of a model, named or a file, as this process must call it."""
+        return str(find_model(name)) if is_name(name) else self.path(name)
 
     def stored_paths(self, paths: Iterable[str]) -> dict[str, str]:
         """Return what a model stores for each path.
@@ -117,21 +113,21 @@ _PATHS = {
 }
 
 
-def path_places(tables: Tables, source: Source) -> Iterator[tuple[str, dict[str, Any], str]]:
+def path_places(tables: Tables) -> Iterator[tuple[str, dict[str, Any], str]]:
     """Yield (name of the table, table, key) of every value that is a path, and not the name of a model or the like."""
     for name, keys in _PATHS.items():
         content = tables.get(name, {})
         for table in content if isinstance(content, list) else [content]:
             for key in keys:
                 value = table.get(key)
-                if isinstance(value, str) and not _is_name(key, value, source):
+                if isinstance(value, str) and not _is_name(key, value):
                     yield name, table, key
 
 
-def _is_name(key: str, value: str, source: Source) -> bool:
-    """Whether a value that may be a path is the name of a model of the package, of a parser or of a feature set."""
+def _is_name(key: str, value: str) -> bool:
+    """Whether a value that may be a path is the name of a model, of a parser or of a feature set."""
     if key in ("start_from", "tagger"):
-        return source.is_embedded(value)
+        return is_name(value)
     return value in PARSERS if key == "base" else key == "features" and not value.endswith(".txt")
 
 

@@ -7,7 +7,7 @@ functions and one entry here; everything that reads or writes files asks this re
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -38,6 +38,7 @@ class Format:
         formatter: A sentence, its tree and its enhanced graph (or None) to the text of one sentence.
         k_best_formatter: A sentence and its k-best list of (tree, score) to text; without one, each tree is written as
             a sentence of its own, with rank and score as comments.
+        text_writer: Sentences to pieces of text, for formats in which a sentence is not written by itself.
         order_reader, order_formatter: The same for `Ordered`, a sentence with a word order.
     """
 
@@ -49,6 +50,7 @@ class Format:
     reader: str = ""
     formatter: str = ""
     k_best_formatter: str = ""
+    text_writer: str = ""
     order_reader: str = ""
     order_formatter: str = ""
 
@@ -66,6 +68,11 @@ class Format:
     def form_k_best(self) -> Callable[[Sentence, Sequence[tuple[Tree, float]]], str]:
         """The formatter of k-best lists."""
         return self._function("k_best_formatter")
+
+    @property
+    def write_text(self) -> Callable[[Iterable[Sentence]], Iterator[str]]:
+        """The writer of raw text."""
+        return self._function("text_writer")
 
     @property
     def read_orders(self) -> Callable[..., Iterator[Ordered]]:
@@ -145,8 +152,10 @@ _ENTRIES = (
         reader="treetune.corpus.textfiles:read_tokens",
         formatter="treetune.corpus.textfiles:format_tokens",
     ),
-    Format("text", "raw text", _holds("text"), (".txt",)),
-    Format("lines", "raw text with a sentence a line", _holds("text")),
+    Format("text", "raw text", _holds("text"), (".txt",), text_writer="treetune.corpus.rawtext:text_pieces"),
+    Format(
+        "lines", "raw text with a sentence a line", _holds("text"), text_writer="treetune.corpus.rawtext:text_lines"
+    ),
     Format("tree", "a drawing", _holds(), formatter="treetune.corpus.drawing:format_drawing"),
 )
 FORMATS: dict[str, Format] = {one.name: one for one in _ENTRIES}

@@ -140,20 +140,39 @@ def lay_out(sentences: Iterable[Sentence]) -> tuple[str, list[int]]:
     """Return the text of sentences, as `raw_text` does, and the offset in it at which each sentence starts."""
     pieces: list[str] = []
     starts: list[int] = []
-    pending, length = "", 0
+    length = 0
+    for number, piece in enumerate(text_pieces(sentences)):
+        # White space and sentences in turn.
+        if number % 2:
+            starts.append(length)
+        pieces.append(piece)
+        length += len(piece)
+    return "".join(pieces), starts
+
+
+def text_pieces(sentences: Iterable[Sentence]) -> Iterator[str]:
+    """Yield the text of sentences piece by piece: the white space before each, the sentence, and what follows all."""
+    pending, is_first = "", True
     for sentence in sentences:
-        if starts and starts_paragraph(sentence) and pending in ("", " "):
+        tokens = surface_tokens(sentence)
+        if not tokens:
+            continue
+        if not is_first and starts_paragraph(sentence) and pending in ("", " "):
             pending = PARAGRAPH_BREAK
-        for number, token in enumerate(surface_tokens(sentence)):
-            before = unescape_spaces(misc_value(token.misc, "SpacesBefore") or "")
-            length += len(pending) + len(before)
-            if number == 0:
-                starts.append(length)
-            pieces += [pending, before, token.form]
-            length += len(token.form)
+        pieces: list[str] = []
+        for token in tokens:
+            pieces += [pending, unescape_spaces(misc_value(token.misc, "SpacesBefore") or ""), token.form]
             after = spaces_after(token.misc)
             pending = " " if after is None else after
-    return "".join([*pieces, pending]), starts
+        yield "".join(pieces[:2])
+        yield "".join(pieces[2:])
+        is_first = False
+    yield pending
+
+
+def text_lines(sentences: Iterable[Sentence]) -> Iterator[str]:
+    """Yield the text of each sentence as a line."""
+    return (sentence_text(sentence) + "\n" for sentence in sentences)
 
 
 def token_spans(sentence: Sentence) -> list[tuple[int, int]]:

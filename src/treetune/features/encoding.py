@@ -23,6 +23,7 @@ from treetune.corpus.sentence import ABSENT, ROOT, Sentence, Tree
 from treetune.corpus.table import SentenceTable
 from treetune.errors import DataError, ModelError, type_of, unknown_name
 from treetune.features.clusters import CLUSTER_COLUMNS, PREFIXES, Clusters
+from treetune.features.tag_check import warn_of_unknown_tags
 
 NOTHING, ROOT_ID, UNSEEN = 0, 1, 2
 FIRST_ID = 3
@@ -80,13 +81,24 @@ USUAL_COLUMNS = ("w", "suffix", "prefix", "shape", *TAG_COLUMNS)
 
 
 class _JointIds(dict[tuple[str, str], int]):
-    """The number of each pair of UPOS and XPOS met so far, in the column `t`."""
+    """The number of each pair of UPOS and XPOS met so far, in the column `t`.
+
+    An XPOS tag that was never seen, of another tag set, is taken for the most frequent one of its UPOS tag.
+    """
 
     def __init__(self, ids: dict[str, int]) -> None:
         self.ids = ids
+        pairs = [value.partition("+")[::2] for value in ids]
+        self._fine = {fine for _, fine in pairs}
+        # The most frequent come first.
+        self._usual = dict(reversed(pairs))
+
+    def known_fine(self, coarse: str, fine: str) -> str:
+        """Return an XPOS tag, or the one that it is taken for."""
+        return fine if fine in self._fine else self._usual.get(coarse, fine)
 
     def __missing__(self, pair: tuple[str, str]) -> int:
-        number = self.ids.get(_joint_tag(*pair), UNSEEN)
+        number = self.ids.get(_joint_tag(pair[0], self.known_fine(*pair)), UNSEEN)
         if len(self) < LARGEST_CACHE:
             self[pair] = number
         return number
@@ -121,6 +133,8 @@ class Encoder:
     _ids: dict[str, dict[str, int]] = field(init=False, repr=False, compare=False)
     _forms: _FormCache = field(init=False, repr=False, compare=False)
     _pairs: _JointIds = field(init=False, repr=False, compare=False)
+    _known_tags: list[tuple[str, Collection[str]]] = field(init=False, repr=False, compare=False)
+    _has_warned: bool = field(default=False, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self._ids = {
@@ -129,6 +143,8 @@ class Encoder:
         }
         self._forms = _FormCache(self._ids, self.clusters)
         self._pairs = _JointIds(self._ids.get("t", {}))
+        names = [name for name in ("upos", "xpos") if name in self.inputs]
+        self._known_tags = [(name, self._ids[name[0]]) for name in names if name[0] in self._ids]
 
     @classmethod
     def learn(
@@ -198,6 +214,10 @@ class Encoder:
         trees and a sentence has none.
         """
         offsets = _offsets(sentences)
+        if not self._has_warned:
+            self._has_warned = any(
+                warn_of_unknown_tags(name, _all_cells(sentences, name), known) for name, known in self._known_tags
+            )
         # A table has the words alone.
         roots = 0 if not isinstance(sentences, SentenceTable) else len(sentences)
         found = int(offsets[-1]) - roots
@@ -208,6 +228,9 @@ class Encoder:
             if index < len(words) or column not in read:
                 continue
             encoded[index] = np.fromiter(self._tags(sentences, column), np.int32, found)
+            # The roots have no tags.
+            if column == "x" and np.count_nonzero(encoded[index] == UNSEEN) > len(sentences) - roots:
+                encoded[index] = np.fromiter(self._known_fine_tags(sentences), np.int32, found)
         if roots:
             encoded = np.insert(encoded, offsets[:-1] - np.arange(roots), ROOT_ID, axis=1)
         encoded[:, offsets[:-1]] = ROOT_ID
@@ -220,6 +243,11 @@ class Encoder:
             return map(self._pairs.__getitem__, pairs)
         name = ("u" if "upos" in self.inputs else "x") if column == "t" else column
         return map(self._ids[column].get, _all_tags(sentences, name), itertools.repeat(UNSEEN))
+
+    def _known_fine_tags(self, sentences: Sequence[Sentence]) -> Iterator[int]:
+        """Return the numbers of all XPOS tags, those of another tag set as what they are taken for."""
+        fine = map(self._pairs.known_fine, _all_tags(sentences, "u"), _all_tags(sentences, "x"))
+        return map(self._ids["x"].get, fine, itertools.repeat(UNSEEN))
 
     def _words(self, sentences: Sequence[Sentence], tokens: int) -> NDArray[np.int32]:
         """Return the columns that follow from the forms."""

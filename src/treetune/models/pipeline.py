@@ -12,7 +12,7 @@ from treetune.corpus.batches import take_batch
 from treetune.corpus.constraints import Constraints, partial_trees
 from treetune.corpus.document import Document, ParsedSentence
 from treetune.corpus.sentence import ABSENT, Sentence, Tree
-from treetune.corpus.tags import TAG_COLUMNS, UNKNOWN_TAG, Tags, join_parts, read_column, with_tags
+from treetune.corpus.tags import SEPARATOR, TAG_COLUMNS, UNKNOWN_TAG, Tags, join_parts, read_column, with_tags
 from treetune.errors import ConfigError, DataError, ModelError, check_minimum, type_of
 from treetune.models.base import Parser, Storable
 from treetune.models.nested_state import parts_from_state, state_of_parts
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 PIPE_BATCH = 256
 
 Context = TypeVar("Context")
+KeepTags = Literal[False, True, "known"]
 
 _TOKENIZER, _TAGGER, _LEMMATIZER, _PARSER = "tokenizer", "tagger", "lemmatizer", "parser"
 
@@ -44,6 +45,11 @@ class TaggerPart(Storable, Protocol):
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that it predicts."""
+        ...
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags that it predicts, joint ones of several columns."""
         ...
 
     def annotate(self, sentences: Sequence[Sentence], *, threads: int = 1) -> list[Sentence]:
@@ -135,6 +141,10 @@ class Pipeline:
     def with_parser(self, parser: Parser) -> Pipeline:
         """Return a pipeline with the same parts but this parser."""
         return Pipeline(self.tokenizer, self.taggers, parser, self.lemmatizer)
+
+    def with_taggers(self, taggers: Sequence[TaggerPart]) -> Pipeline:
+        """Return a pipeline with the same parts but these taggers."""
+        return Pipeline(self.tokenizer, taggers, self.parser, self.lemmatizer)
 
     def __call__(self, text: str | Sentence, *, threads: int = 1, constraints: Constraints | None = None) -> Document:
         """Parse one text, or one sentence of given tokens; `pipe` parses many texts.
@@ -238,7 +248,7 @@ class Pipeline:
         sentences: Iterable[Sentence],
         *,
         threads: int = 1,
-        keep_tags: bool = False,
+        keep_tags: KeepTags = False,
         constraints: Iterable[Tree] | None = None,
     ) -> Iterator[ParsedSentence]:
         """Yield sentences of given tokens with tags and trees.
@@ -246,7 +256,8 @@ class Pipeline:
         Args:
             sentences: As they come; up to a thousand are parsed together.
             threads: For tagging and parsing; the result is the same for any number.
-            keep_tags: Whether to keep the tags and lemmas that the sentences come with.
+            keep_tags: Whether to keep the tags and lemmas that the sentences come with; ``"known"``: those that the
+                taggers know.
             constraints: Partial trees, one a sentence, that the trees must contain (forced decoding).
         """
         if constraints is not None and self.parser is None:
@@ -263,13 +274,19 @@ class Pipeline:
                 score = partial(_best_score, self.parser, sentence, None if known is None else known[index])
                 yield ParsedSentence(sentence, tree, score=score)
 
-    def tag(self, sentences: Sequence[Sentence], *, threads: int = 1, keep_tags: bool = False) -> list[Sentence]:
-        """Return the sentences with the tags of all taggers and lemmas; `keep_tags` keeps those that they come with."""
+    def tag(self, sentences: Sequence[Sentence], *, threads: int = 1, keep_tags: KeepTags = False) -> list[Sentence]:
+        """Return the sentences with the tags of all taggers and lemmas; `keep_tags` keeps those that they come with.
+
+        With ``"known"``, tags that a tagger does not know, as XPOS of another treebank, are predicted.
+        """
         tagged = list(sentences)
         for tagger in self.taggers:
-            tagged = _kept(tagger, tagged, threads) if keep_tags else tagger.annotate(tagged, threads=threads)
+            if keep_tags:
+                tagged = _kept(tagger, tagged, threads, known_only=keep_tags == "known")
+            else:
+                tagged = tagger.annotate(tagged, threads=threads)
         if self.lemmatizer is not None:
-            tagged = self.lemmatizer.annotate(tagged, threads=threads, keep=keep_tags)
+            tagged = self.lemmatizer.annotate(tagged, threads=threads, keep=bool(keep_tags))
         return tagged
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -297,9 +314,12 @@ def _role(part: object) -> str:
     return kind if kind in (_TOKENIZER, _TAGGER, _LEMMATIZER, Pipeline.kind) else _PARSER
 
 
-def _kept(tagger: TaggerPart, sentences: Sequence[Sentence], threads: int) -> list[Sentence]:
+def _kept(tagger: TaggerPart, sentences: Sequence[Sentence], threads: int, *, known_only: bool) -> list[Sentence]:
     """Return the sentences with predicted tags where they have none."""
     given = [_given(sentence, tagger.columns) for sentence in sentences]
+    if known_only:
+        known = _partial_tags(tagger.tags)
+        given = [Tags.of(_known_part(tag, known) for tag in tags.values[1:]) for tags in given]
     incomplete = [index for index, tags in enumerate(given) if not tags.is_complete]
     tagged = list(sentences)
     if incomplete:
@@ -321,6 +341,26 @@ def _given(sentence: Sentence, columns: Sequence[str]) -> Tags:
         missing = name in TAG_COLUMNS and set(values) <= {ABSENT, UNKNOWN_TAG}
         parts.append((UNKNOWN_TAG,) * len(values) if missing else values)
     return Tags.of(join_parts(values) for values in zip(*parts, strict=True))
+
+
+def _partial_tags(tags: Iterable[str]) -> set[str]:
+    """Return joint tags with the last parts unknown, in all ways: ``NOUN NN``, ``NOUN``."""
+    found = {UNKNOWN_TAG}
+    for tag in tags:
+        parts = tag.split(SEPARATOR)
+        for count in range(1, len(parts) + 1):
+            found.add(join_parts([*parts[:count], *[UNKNOWN_TAG] * (len(parts) - count)]))
+    return found
+
+
+def _known_part(tag: str, known: set[str]) -> str:
+    """Return a joint tag with as many first parts as there are tags that have them; the others are unknown."""
+    parts = tag.split(SEPARATOR)
+    for count in range(len(parts), -1, -1):
+        part = join_parts([*parts[:count], *[UNKNOWN_TAG] * (len(parts) - count)])
+        if part in known:
+            return part
+    return UNKNOWN_TAG
 
 
 def _one_text(text: object) -> str:

@@ -1,0 +1,1 @@
+"""treetune inside other libraries; each is imported by the module that needs it."""
