@@ -14,6 +14,7 @@ from treetune.corpus.blocks import blocks
 from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, open_output
 from treetune.corpus.formats import Format, find_format, format_of, names
+from treetune.corpus.rawtext import is_paragraph_mark
 from treetune.corpus.sentence import Example, Sentence
 from treetune.errors import DataError
 
@@ -30,8 +31,12 @@ def output_format(name: str | None, output: str, default: Format) -> Format:
 
 
 def ranked(sentence: Sentence, rank: int, score: float) -> Sentence:
-    """Return a sentence with rank and score of one of its k best analyses as comments."""
-    return replace(sentence, comments=(*sentence.comments, f"# kbest_rank = {rank}", f"# score = {score!r}"))
+    """Return a sentence with rank and score of one of its k best analyses as comments.
+
+    Only the first of them begins a paragraph or a document, if the sentence does.
+    """
+    kept = [comment for comment in sentence.comments if rank == 1 or not is_paragraph_mark(comment)]
+    return replace(sentence, comments=(*kept, f"# kbest_rank = {rank}", f"# score = {score!r}"))
 
 
 @dataclass(slots=True)

@@ -9,13 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from itertools import accumulate, chain
-from typing import NamedTuple, overload
+from typing import NamedTuple
 
 from treetune.corpus.blocks import Block, Source, block_batches, source_name
 from treetune.corpus.diagnose import faults
 from treetune.corpus.faults import SkipReport
-from treetune.corpus.layout import CONLLU, DEPREL, HEAD, MISC, SPACED, WIDTH, Layout, Mode, Numbering
+from treetune.corpus.layout import CONLLU, DEPREL, HEAD, SPACED, WIDTH, Layout, Mode, Numbering
 from treetune.corpus.sentence import (
     ABSENT,
     ROOT,
@@ -26,10 +25,10 @@ from treetune.corpus.sentence import (
     Sentence,
     Tree,
 )
+from treetune.corpus.sentence_table import SentenceTable, Special, line_starts
 from treetune.corpus.wellformed import is_tree
 
 Columns = list[list[str]]
-Special = tuple[tuple[int, str], ...]
 Share = Callable[[str, str], str]
 
 _COMMENTS = re.compile(r"(?:#[^\n]*\n)*")
@@ -38,10 +37,6 @@ _SPECIAL = re.compile(r"\n[0-9]+[-.]")
 _UNSPACED = tuple(column for column in range(1, WIDTH) if column not in SPACED)
 _MEMO_SIZE = 500_000
 _NO_TREES = Mode(trees=False)
-# What `Sentence` calls the columns after ID.
-_NAMES = ("forms", "lemmas", "upos", "xpos", "feats")
-# The IDs of words, each with the line feed before it.
-_STARTS = [f"\n{word}" for word in range(1, 257)]
 
 
 class Parts(NamedTuple):
@@ -56,44 +51,6 @@ class Parts(NamedTuple):
     def size(self) -> int:
         """The number of words."""
         return self.words.count("\n")
-
-
-class SentenceTable(Sequence[Sentence]):
-    """Sentences of a CoNLL-U file, held as one list of cells; a `Sentence` is made when it is asked for.
-
-    `cells` has the ten cells of each word after an empty one, IDs with a line feed before them; `ends` is the number of
-    words up to the end of each sentence, after a zero, `sizes` their number in each.
-    """
-
-    def __init__(self, cells: list[str], parts: Sequence[Parts]) -> None:
-        self.cells = cells
-        self.parts = parts
-        self.sizes = [part.size for part in parts]
-        self.ends = [0, *accumulate(self.sizes)]
-
-    def column(self, name: str) -> list[str]:
-        """Return the cells of all words in the column that `Sentence` has under this name."""
-        return self.cells[_NAMES.index(name) + 2 :: WIDTH]
-
-    def __len__(self) -> int:
-        """Return the number of sentences."""
-        return len(self.parts)
-
-    @overload
-    def __getitem__(self, index: int) -> Sentence: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[Sentence]: ...
-
-    def __getitem__(self, index: int | slice) -> Sentence | list[Sentence]:
-        """Return a sentence, or a list of them."""
-        if isinstance(index, slice):
-            return [self[one] for one in range(*index.indices(len(self)))]
-        part, size, end = self.parts[index], self.sizes[index], self.ends[index + 1 if index >= 0 else index]
-        rows = self.cells[1 + WIDTH * (end - size) : 1 + WIDTH * end]
-        forms, lemmas, upos, xpos, feats = [(ROOT, *rows[column::WIDTH]) for column in range(1, 6)]
-        misc = (ROOT, *rows[MISC::WIDTH])
-        return Sentence(forms, lemmas, upos, xpos, feats, misc, part.comments, part.multiword)
 
 
 def read_tables(
@@ -119,7 +76,9 @@ def _tables(batch: Sequence[Block]) -> Iterator[tuple[Block, SentenceTable | Non
     parts = _all_parts(batch, CONLLU, _NO_TREES)
     cells = None if parts is None else _cells(parts, _NO_TREES)
     if parts is not None and cells is not None:
-        yield batch[0], SentenceTable(cells, parts)
+        headings = ["".join([f"{comment}\n" for comment in part.comments]) for part in parts]
+        sizes = [part.size for part in parts]
+        yield batch[0], SentenceTable(cells, sizes, headings, [part.multiword for part in parts])
     elif len(batch) == 1:
         yield batch[0], None
     else:
@@ -228,16 +187,11 @@ def _cells(parts: Sequence[Parts], mode: Mode) -> list[str] | None:
     sizes = [part.size for part in parts]
     if 0 in sizes or len(cells) != 1 + WIDTH * sum(sizes):
         return None
-    if cells[1::WIDTH] != list(chain.from_iterable(map(_line_starts, sizes))):
+    if cells[1::WIDTH] != line_starts(sizes):
         return None
     if "\t\t" in marked or marked[-1] == "\t" or (" " in text and not _spaces_are_sound(marked, cells, mode)):
         return None
     return cells
-
-
-def _line_starts(count: int) -> list[str]:
-    more = (f"\n{word}" for word in range(len(_STARTS) + 1, count + 1))
-    return _STARTS[:count] if count <= len(_STARTS) else [*_STARTS, *more]
 
 
 def _spaces_are_sound(marked: str, cells: list[str], mode: Mode) -> bool:

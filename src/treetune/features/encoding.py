@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from treetune.checked_state import Fields, describe, expected
 from treetune.corpus.sentence import ABSENT, ROOT, Sentence, Tree
-from treetune.corpus.table import SentenceTable
+from treetune.corpus.sentence_table import SentenceTable
 from treetune.errors import DataError, ModelError, type_of, unknown_name
 from treetune.features.clusters import CLUSTER_COLUMNS, PREFIXES, Clusters
 

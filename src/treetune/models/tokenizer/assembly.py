@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treetune.corpus.rawtext import escape_spaces
-from treetune.corpus.sentence import ABSENT, ROOT, Sentence
+from treetune.corpus.sentence import ABSENT
+from treetune.corpus.sentence_table import SentenceTable, are_sound, make_cells
 from treetune.models.tokenizer import _kernels as kernels
 from treetune.models.tokenizer.multiword import MultiwordTable, Words
 
@@ -60,27 +61,21 @@ class Block:
         del self._starts[first:], self._ends[first:], self._forms[first:]
         return used
 
-    def sentences(self, *, ranges: bool = False) -> Iterator[Sentence]:
-        """Yield the sentences; `ranges` notes in MISC where each token stands."""
-        misc = self._misc(ranges=ranges)
-        lasts = [last for _, last in self._bounds]
-        with_words = {bisect_right(lasts, token) for token in self._words}
-        for number, (first, last) in enumerate(self._bounds):
-            forms, notes = self._forms[first:last], misc[first:last]
-            multiword: tuple[tuple[int, str], ...] = ()
-            if number in with_words:
-                forms, notes, multiword = self._with_words(first, last, notes)
-            nothing = (ROOT,) + (ABSENT,) * len(forms)
-            yield Sentence(
-                forms=(ROOT, *forms),
-                lemmas=nothing,
-                upos=nothing,
-                xpos=nothing,
-                feats=nothing,
-                misc=(ROOT, *notes),
-                comments=self._comments(number, first, last),
-                multiword=multiword,
-                start_char=self._offset + self._starts[first],
+    def tables(self, size: int | None = None, *, ranges: bool = False) -> Iterator[SentenceTable]:
+        """Yield the sentences, up to `size` at a time; `ranges` notes in MISC where each token stands."""
+        forms, misc, firsts, lines = self._with_words(self._misc(ranges=ranges))
+        size = size or max(len(self), 1)
+        for number in range(0, len(self), size):
+            bounds = self._bounds[number : number + size]
+            words = slice(firsts[bounds[0][0]], firsts[bounds[-1][1]])
+            sizes = [firsts[last] - firsts[first] for first, last in bounds]
+            yield SentenceTable(
+                make_cells(forms[words], misc[words], sizes),
+                sizes,
+                [self._heading(index, *bound) for index, bound in enumerate(bounds, start=number)],
+                [tuple(lines.get(index, ())) for index in range(number, number + len(bounds))],
+                starts=[self._offset + self._starts[first] for first, _ in bounds],
+                is_sound=all(map(are_sound, self._words.values())),
             )
 
     def _misc(self, *, ranges: bool) -> list[str]:
@@ -103,33 +98,34 @@ class Block:
             misc = [note if old == ABSENT else f"{old}|{note}" for old, note in zip(misc, notes, strict=True)]
         return misc
 
-    def _with_words(
-        self, first: int, last: int, misc: list[str]
-    ) -> tuple[list[str], list[str], tuple[tuple[int, str], ...]]:
-        """Return forms, MISC and multiword lines of a sentence that has multiword tokens."""
-        forms: list[str] = []
-        notes: list[str] = []
-        lines = []
-        for token in range(first, last):
-            words = self._words.get(token)
-            if words is None:
-                forms.append(self._forms[token])
-                notes.append(misc[token - first])
-                continue
-            index = len(forms) + 1
-            columns = (f"{index}-{index + len(words) - 1}", self._forms[token], *[ABSENT] * 7, misc[token - first])
-            lines.append((index, "\t".join(columns)))
-            forms += words
-            notes += [ABSENT] * len(words)
-        return forms, notes, tuple(lines)
+    def _with_words(self, misc: list[str]) -> tuple[list[str], list[str], list[int], dict[int, list[tuple[int, str]]]]:
+        """Return forms and MISC of words, the number of words before each token, and multiword lines by sentence."""
+        if not self._words:
+            return self._forms, misc, list(range(len(self._forms) + 1)), {}
+        forms, notes = [[form] for form in self._forms], [[note] for note in misc]
+        tokens = sorted(token for token in self._words if token < len(forms))
+        for token in tokens:
+            forms[token], notes[token] = list(self._words[token]), [ABSENT] * len(self._words[token])
+        firsts = [0, *itertools.accumulate(map(len, forms))]
+        lasts = [last for _, last in self._bounds]
+        lines: dict[int, list[tuple[int, str]]] = {}
+        for token in tokens:
+            number = bisect_right(lasts, token)
+            index = firsts[token] - firsts[self._bounds[number][0]] + 1
+            name = f"{index}-{index + len(forms[token]) - 1}"
+            line = "\t".join((name, self._forms[token], *[ABSENT] * 7, misc[token]))
+            lines.setdefault(number, []).append((index, line))
+        chained = itertools.chain.from_iterable
+        return list(chained(forms)), list(chained(notes)), firsts, lines
 
-    def _comments(self, number: int, first: int, last: int) -> tuple[str, ...]:
+    def _heading(self, number: int, first: int, last: int) -> str:
+        """Return the comments of a sentence."""
         # However much white space is between two tokens, in the comment it is one space.
         text = " ".join(self._text[self._starts[first] : self._ends[last - 1]].split())
-        comments: tuple[str, ...] = (f"# sent_id = {self._number + number + 1}", f"# text = {text}")
+        comments = f"# sent_id = {self._number + number + 1}\n# text = {text}\n"
         if first in self._breaks or (number == 0 and self._is_new):
-            comments = ("# newpar", *comments)
-        return ("# newdoc", *comments) if self._number + number == 0 else comments
+            comments = f"# newpar\n{comments}"
+        return f"# newdoc\n{comments}" if self._number + number == 0 else comments
 
 
 def _multiword_tokens(
