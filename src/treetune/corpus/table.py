@@ -33,24 +33,23 @@ Share = Callable[[str, str], str]
 
 _COMMENTS = re.compile(r"(?:#[^\n]*\n)*")
 # A line that is not a word's: a multiword token or an empty node.
-_SPECIAL = re.compile(r"\n[0-9]+[-.]")
+_SPECIAL = re.compile(r"\n[0-9]+[-.][^\n]*")
 _UNSPACED = tuple(column for column in range(1, WIDTH) if column not in SPACED)
 _MEMO_SIZE = 500_000
 _NO_TREES = Mode(trees=False)
 
 
 class Parts(NamedTuple):
-    """The text of a sentence apart: the lines of its words, each after a line feed, and all else."""
+    """The text of a sentence apart: the lines of its words, each after a line feed, their number, and all else.
+
+    `heading` has the comments, lines with their ends.
+    """
 
     words: str
-    comments: tuple[str, ...] = ()
+    size: int
+    heading: str = ""
     multiword: Special = ()
     empty_nodes: Special = ()
-
-    @property
-    def size(self) -> int:
-        """The number of words."""
-        return self.words.count("\n")
 
 
 def read_tables(
@@ -76,9 +75,8 @@ def _tables(batch: Sequence[Block]) -> Iterator[tuple[Block, SentenceTable | Non
     parts = _all_parts(batch, CONLLU, _NO_TREES)
     cells = None if parts is None else _cells(parts, _NO_TREES)
     if parts is not None and cells is not None:
-        headings = ["".join([f"{comment}\n" for comment in part.comments]) for part in parts]
-        sizes = [part.size for part in parts]
-        yield batch[0], SentenceTable(cells, sizes, headings, [part.multiword for part in parts])
+        _, sizes, headings, multiword, _ = map(list, zip(*parts, strict=True))
+        yield batch[0], SentenceTable(cells, sizes, headings, multiword)
     elif len(batch) == 1:
         yield batch[0], None
     else:
@@ -143,7 +141,8 @@ def _sound_examples(batch: Sequence[Block], layout: Layout, mode: Mode, share: S
         forms, lemmas, upos, xpos, feats, misc = [(ROOT, *column[start:end]) for column in shared]
         if not layout.extended:
             misc = (ROOT,) + (ABSENT,) * part.size
-        sentence = Sentence(forms, lemmas, upos, xpos, feats, misc, part.comments, part.multiword)
+        comments = tuple(part.heading.split("\n")[:-1])
+        sentence = Sentence(forms, lemmas, upos, xpos, feats, misc, comments, part.multiword)
         deps = columns[7][start:end] if mode.trees and layout.extended else []
         if deps.count(ABSENT) == len(deps) and (not part.empty_nodes or not mode.trees):
             examples.append(Example(sentence, tree))
@@ -157,21 +156,23 @@ def _all_parts(batch: Sequence[Block], layout: Layout, mode: Mode) -> list[Parts
     """Return the parts of each block; None if one cannot be well-formed."""
     if any(block.damaged or "\r" in block.text for block in batch):
         return None
-    return [_parts(block.text, mode) if layout.extended else Parts("\n" + block.text) for block in batch]
+    if layout.extended:
+        return [_parts(block.text, mode) for block in batch]
+    return [Parts("\n" + block.text, block.text.count("\n") + 1) for block in batch]
 
 
 def _parts(text: str, mode: Mode) -> Parts:
     """Return the parts of a CoNLL-U sentence; what is not well-formed is left among the words, and fails there."""
-    comments: tuple[str, ...] = ()
-    words = "\n" + text
+    heading, words = "", "\n" + text
     if text.startswith("#"):
         start = _COMMENTS.match(text).end()  # type: ignore[union-attr]  # the pattern matches any text
         if start:
-            comments = tuple(text[: start - 1].split("\n"))
-            words = text[start - 1 :]
-    if _SPECIAL.search(words):
-        return Parts(words, comments) if (parts := _set_aside(words, comments, mode)) is None else parts
-    return Parts(words, comments)
+            heading, words = text[:start], text[start - 1 :]
+    size = words.count("\n")
+    # If the last ID is the number of lines, none of them is special, or an ID is wrong, which fails later.
+    if words.startswith(f"{size}\t", words.rfind("\n") + 1):
+        return Parts(words, size, heading)
+    return Parts(words, size, heading) if (parts := _set_aside(words, heading, mode)) is None else parts
 
 
 def _cells(parts: Sequence[Parts], mode: Mode) -> list[str] | None:
@@ -202,7 +203,7 @@ def _spaces_are_sound(marked: str, cells: list[str], mode: Mode) -> bool:
     return not any(" " in "".join(cells[column + 1 :: WIDTH]) for column in checked)
 
 
-def _set_aside(text: str, comments: tuple[str, ...], mode: Mode) -> Parts | None:
+def _set_aside(text: str, heading: str, mode: Mode) -> Parts | None:
     """Return the lines of words, and those of multiword tokens and empty nodes with their places.
 
     None if one of the latter is not sound, provided that the IDs of the words are.
@@ -211,22 +212,24 @@ def _set_aside(text: str, comments: tuple[str, ...], mode: Mode) -> Parts | None
     multiword: list[tuple[int, str]] = []
     empty_nodes: list[tuple[int, str]] = []
     numbering = Numbering(extended=True)
-    for line in text.split("\n")[1:]:
-        name = line.partition("\t")[0]
-        if name.isdigit():
-            words.append(line)
-            continue
-        numbering.skip_to(len(words))
-        if numbering.take(name) is not None or not _special_is_sound(line, mode):
+    size = end = 0
+    for match in _SPECIAL.finditer(text):
+        before, line, end = text[end : match.start()], match[0][1:], match.end()
+        words.append(before)
+        size += before.count("\n")
+        numbering.skip_to(size)
+        if numbering.take(line.partition("\t")[0]) is not None or not _special_is_sound(line, mode):
             return None
         if numbering.range_open:
-            multiword.append((len(words) + 1, line))
+            multiword.append((size + 1, line))
         else:
-            empty_nodes.append((len(words), line))
-    numbering.skip_to(len(words))
+            empty_nodes.append((size, line))
+    words.append(text[end:])
+    size += words[-1].count("\n")
+    numbering.skip_to(size)
     if numbering.end() is not None:
         return None
-    return Parts("".join([f"\n{line}" for line in words]), comments, tuple(multiword), tuple(empty_nodes))
+    return Parts("".join(words), size, heading, tuple(multiword), tuple(empty_nodes))
 
 
 def _special_is_sound(line: str, mode: Mode) -> bool:
