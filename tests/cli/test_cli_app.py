@@ -320,3 +320,13 @@ def test_signals_are_as_before_when_a_command_has_ended() -> None:
     before = signal.getsignal(signal.SIGTERM)
     assert run("--version").code == 0
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_plain_values_do_not_import_pydantic(tmp_path: Path) -> None:
+    code = (
+        "import sys; from treetune.cli import main; "
+        "code = main(['evaluate', 'a.conllu', 'b.conllu']); sys.exit('pydantic' in sys.modules or code != 1)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True, cwd=tmp_path)
+    assert done.stderr == "error: a.conllu: expected a file, found nothing under this name\n"
+    assert done.returncode == 0

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+from operator import attrgetter, le
 from typing import TYPE_CHECKING, TextIO
 
 from treetune.corpus.blocks import Source
@@ -88,9 +89,9 @@ def format_conllu(sentence: Sentence, tree: Tree, enhanced: Enhanced | None = No
 
 def format_table(table: Sequence[Sentence], trees: Sequence[Tree]) -> str:
     """Return sentences with predicted trees as CoNLL-U: the text that `format_conllu` makes of them one by one."""
-    heads = list(chain.from_iterable(tree.heads[1:] for tree in trees))
-    labels = list(chain.from_iterable(tree.labels[1:] for tree in trees))
-    if not isinstance(table, SentenceTable) or not _is_sound(table, trees, labels):
+    heads = list(chain.from_iterable([tree.heads[1:] for tree in trees]))
+    labels = list(chain.from_iterable([tree.labels[1:] for tree in trees]))
+    if not isinstance(table, SentenceTable) or not _is_sound(table, trees, heads, labels):
         return "".join(map(format_conllu, table, trees))
     # The last entry is the one that index -1, an unknown head, finds.
     names = [*_ids(max(table.sizes, default=0) + 1), ABSENT]
@@ -105,12 +106,13 @@ def format_table(table: Sequence[Sentence], trees: Sequence[Tree]) -> str:
     return "\t".join(cells).replace("\t\n", "\n")[2:] + "\n\n"
 
 
-def _is_sound(table: SentenceTable, trees: Sequence[Tree], labels: Sequence[str]) -> bool:
+def _is_sound(table: SentenceTable, trees: Sequence[Tree], heads: Sequence[int], labels: Sequence[str]) -> bool:
     """Say whether trees fit the sentences of a table, and nothing has tabs or line breaks where they would cut."""
     return (
         table.is_sound
         and [len(tree.heads) - 1 for tree in trees] == table.sizes
-        and all(max(tree.heads) < len(tree.heads) and min(tree.heads) >= UNKNOWN_HEAD for tree in trees)
+        and all(map(le, map(max, map(attrgetter("heads"), trees)), table.sizes))
+        and min(heads, default=UNKNOWN_HEAD) >= UNKNOWN_HEAD
         and are_sound(set(labels) - {UNKNOWN_LABEL})
         and "\t\n" not in "".join(table.headings)
     )
