@@ -82,7 +82,7 @@ def tagged_parts(setting: Setting) -> dict[str, list[Example]]:
     )
     tagger = train_tagger(examples, setting, epochs=epochs)
 
-    def tagged(sentences: Sequence[Sentence]) -> list[Sentence]:
+    def tagged(sentences: Sequence[Sentence]) -> Sequence[Sentence]:
         return tagger.annotate([sentence.without(*UPOS) for sentence in sentences])
 
     found = {"train": folds}

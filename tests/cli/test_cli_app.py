@@ -320,3 +320,15 @@ def test_signals_are_as_before_when_a_command_has_ended() -> None:
     before = signal.getsignal(signal.SIGTERM)
     assert run("--version").code == 0
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_plain_values_do_not_import_pydantic(tmp_path: Path) -> None:
+    code = (
+        "import sys; from treetune.cli import main; "
+        "code = main(sys.argv[1:]); sys.exit('pydantic' in sys.modules or code != 1)"
+    )
+    names = [str(tmp_path / name) for name in ("a.conllu", "b.conllu")]
+    arguments = [sys.executable, "-c", code, "evaluate", *names]
+    done = subprocess.run(arguments, check=False, capture_output=True, text=True)
+    assert done.stderr == f"error: {names[0]}: expected a file, found nothing under this name\n"
+    assert done.returncode == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import threading
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,13 @@ def test_k_best_repeats_the_sentence_with_rank_and_score(model: Path, source: Pa
     assert len({example.gold for example in examples[:2]}) == 2
 
 
+def test_only_the_first_of_the_k_best_begins_a_document(model: Path) -> None:
+    text = "# newdoc id = d\n# newpar\n" + PLAIN
+    first, second = run("parse", model, "-", "--k-best", 2, stdin=text).out.split("\n\n")[:2]
+    assert first.split("\n")[:4] == ["# newdoc id = d", "# newpar", "# sent_id = s1", "# text = Dogs don't bark"]
+    assert second.startswith("# sent_id = s1\n# text = Dogs don't bark\n# kbest_rank = 2\n")
+
+
 def test_without_k_best_there_are_no_ranks(model: Path, source: Path) -> None:
     assert "kbest_rank" not in run("parse", model, source).out
 
@@ -126,19 +134,30 @@ def test_k_best_has_no_place_in_conllx(model: Path, source: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
-def test_threads_are_handed_to_the_parser(
+def test_threads_parse_a_table_each_or_are_handed_to_the_parser(
     model: Path, source: Path, threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = []
+    others = set()
+    meeting = threading.Barrier(threads)
     original = StubParser.predict_batch
 
     def spy(self: StubParser, sentences: list[object], **options: object) -> list[object]:
-        seen.append(options["threads"])
+        seen.append(options.get("threads", 1))
+        if threads > 1 and "threads" not in options and len(seen) <= threads:
+            # Waits until as many threads are here.
+            meeting.wait(60)
+            others.add(threading.get_ident())
         return original(self, sentences, **options)  # type: ignore[arg-type, return-value]
 
     monkeypatch.setattr(StubParser, "predict_batch", spy)
+    monkeypatch.setattr("treetune.cli.parse.TABLE", 1)
+    monkeypatch.setattr("treetune.cli.parse.SMALLEST_TABLE", 1)
     assert run("parse", model, source, "--threads", threads).code == 0
-    assert seen == [threads]
+    assert seen == [1, 1, 1]
+    assert len(others - {threading.get_ident()}) == (threads if threads > 1 else 0)
+    assert run("parse", model, source, "--threads", threads, "--constrained").code == 0
+    assert seen[3:] == [threads]
 
 
 def test_formats_by_name_and_by_suffix(model: Path, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from treetune.corpus import open_atomic, open_output, read_conllu, read_lines, write_conllu
 from treetune.corpus.files import check_kept, read_chunks
+from treetune.corpus.treebank import read_tagged, read_trees
 from treetune.errors import ConfigError, DataError
 
 as_root = hasattr(os, "geteuid") and os.geteuid() == 0
@@ -315,3 +316,15 @@ def test_standard_output_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("ä\nb".encode()), encoding="ascii"))
     assert list(read_lines("-")) == ["ä", "b"]
+
+
+def test_a_missing_file_is_noticed_at_the_call(tmp_path: Path) -> None:
+    missing = f"^{tmp_path / 'none.conllu'}: expected a file, found nothing under this name$"
+    with pytest.raises(DataError, match=missing):
+        read_trees(tmp_path / "none.conllu")
+    with pytest.raises(DataError, match=missing):
+        read_tagged(tmp_path / "none.conllu", ["upos"])
+    with pytest.raises(DataError, match=r"expected a file, found a folder$"):
+        read_trees(tmp_path)
+    with pytest.raises(ConfigError, match=r"^columns: 'upos' is named twice$"):
+        read_tagged(tmp_path / "none.conllu", ["upos", "upos"])

@@ -17,6 +17,7 @@ from treetune.corpus import Example, Tree, format_conllu, read_conllu, write_con
 from treetune.corpus.conllu import format_table
 from treetune.corpus.faults import SkipReport
 from treetune.corpus.table import read_tables
+from treetune.corpus.tags import write_column, write_table_column
 from treetune.errors import DataError
 from treetune.features.encoding import Encoder
 
@@ -97,3 +98,25 @@ def test_a_sentence_of_a_table_can_be_changed(tmp_path: Path) -> None:
     assert replace(table[-1], comments=()).forms == table[0].forms
     with pytest.raises(IndexError):
         table[1]
+
+
+def test_tags_of_a_table_are_written_like_those_of_its_sentences(tmp_path: Path) -> None:
+    path = tmp_path / "full.conllu"
+    path.write_text(FULL + DOGS, encoding="utf-8")
+    (table,) = read_tables(path, size=9)
+    trees = [Tree.unknown(len(sentence)) for sentence in table]
+    for name in ("upos", "feats", "NER"):
+        for values in (["X", "Y", "", "X"], ["a b", "X", "X", "X"]):
+            tags = [values[number % 4] for number in range(table.ends[-1])]
+            bounds = zip(table.ends, table.ends[1:], strict=False)
+            one_by_one = [
+                write_column(sentence, name, ["", *tags[start:end]])
+                for sentence, (start, end) in zip(table, bounds, strict=True)
+            ]
+            changed = write_table_column(table, name, tags)
+            assert list(changed) == one_by_one
+            if "a b" not in tags or name == "NER":
+                assert format_table(changed, trees) == "".join(map(format_conllu, one_by_one, trees))
+            else:
+                with pytest.raises(DataError, match="cannot be written: expected no spaces here, found 'a b'"):
+                    format_table(changed, trees)

@@ -332,12 +332,17 @@ def test_what_is_not_one_text_is_refused() -> None:
                 attempt(value)
             assert str(caught.value) == message
     with pytest.raises(DataError, match=r"^expected several texts, found one; parse one text with nlp\(text\)$"):
-        list(nlp.pipe("Dogs bark."))
+        nlp.pipe("Dogs bark.")
+    number: Any = 3
+    with pytest.raises(DataError, match=r"^expected several texts, found an int$"):
+        nlp.pipe(number)
     pairs: Any = ["Dogs bark."]
     with pytest.raises(DataError, match=r"^as_tuples: expected \(text, context\) pairs, found a str$"):
         list(nlp.pipe(pairs, as_tuples=True))
     with pytest.raises(ConfigError, match=r"^batch_size must be at least 1, found 0$"):
-        list(nlp.pipe(["a"], batch_size=0))
+        nlp.pipe(["a"], batch_size=0)
+    with pytest.raises(ConfigError, match=r"^threads must be at least 1, found 0$"):
+        nlp.pipe(["a"], threads=0)
     with pytest.raises(ModelError, match=r"^this model has no parser, and no use for constraints; load a pipeline"):
         Pipeline(nlp.tokenizer)(TEXT, constraints={(0, 1): 0})
 

@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 
 import treetune
 from treetune.cli.console import EXIT_CODES, INTERRUPTED, OK, PROBLEM, WRONG_USAGE, Interrupted, note
+from treetune.cli.plain_values import skip_conversion
 from treetune.cli.signals import orderly_ending
 from treetune.corpus.files import STDOUT, full_disk_said
 from treetune.errors import ConfigError, TreetuneError
@@ -39,6 +40,8 @@ COMMANDS = (
     "compile",
 )
 HELP_OPTIONS = {"help_option_names": ["-h", "--help"]}
+
+skip_conversion()
 
 
 class Commands(TyperGroup):

@@ -97,7 +97,8 @@ def _chunks(examples: Iterator[Example], writes: Format) -> Iterator[TextChunk]:
     if writes.formatter:
         while chunk := take_batch(examples):
             texts = (writes.form(example.sentence, example.gold, example.enhanced) for example in chunk)
-            yield texts, len(chunk), sum(len(example.sentence) for example in chunk)
+            words = sum(len(example.sentence) for example in chunk)
+            yield texts, len(chunk), words, chunk[-1].sentence.start_char
         return
     # Between two sentences stands what both say of it.
     sentences = words = 0
@@ -110,5 +111,5 @@ def _chunks(examples: Iterator[Example], writes: Format) -> Iterator[TextChunk]:
             yield example
 
     for piece in writes.write_text(example.sentence for example in counted()):
-        yield (piece,), sentences, words
+        yield (piece,), sentences, words, 0
         sentences = words = 0

@@ -11,6 +11,8 @@ from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, display_name
 from treetune.corpus.formats import FORMATS, Format, find_format, format_of
 from treetune.corpus.sentence import Example, Sentence, Tree
+from treetune.corpus.sentence_table import SentenceTable
+from treetune.corpus.table import read_tables
 from treetune.corpus.textfiles import read_text
 from treetune.corpus.treebank import read_trees
 from treetune.errors import ConfigError, DataError, ModelError
@@ -99,9 +101,21 @@ class Input:
                 report=report,
             )
         assert pipeline is not None
-        pieces = _checked_text(read_text(self.source), self.source)
-        sentences = pipeline.split(pieces, ranges=ranges, line_sentences=self.format.name == "lines")
+        sentences = pipeline.split(self._pieces(), ranges=ranges, line_sentences=self.format.name == "lines")
         return (Example(sentence, Tree.unknown(len(sentence))) for sentence in sentences)
+
+    def tables(
+        self, pipeline: Pipeline, report: SkipReport, *, size: int, ranges: bool = False
+    ) -> Iterator[SentenceTable]:
+        """Yield the sentences of raw text or CoNLL-U as tables, up to `size` at a time."""
+        if not self.is_text:
+            return read_tables(self.source, size=size, strict=not self.lenient, report=report)
+        return pipeline.tables(
+            self._pieces(), size=size, ranges=ranges, line_sentences=self.format.name == "lines"
+        )  # fmt: skip
+
+    def _pieces(self) -> Iterator[str]:
+        return _checked_text(read_text(self.source), self.source)
 
 
 def check_only(flags: dict[str, bool], wanted: bool, title: str, found: Format) -> None:

@@ -15,12 +15,13 @@ from treetune.corpus.blocks import blocks
 from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, open_output
 from treetune.corpus.formats import Format, find_format, format_of, names
+from treetune.corpus.rawtext import is_paragraph_mark
 from treetune.corpus.sentence import Example, Sentence
 from treetune.corpus.textfiles import read_text
 from treetune.errors import DataError
 
-# Texts, and the number of sentences and of words in them.
-TextChunk = tuple[Iterable[str], int, int]
+# Texts, the number of sentences and of words in them, and of characters that were read before its last sentence.
+TextChunk = tuple[Iterable[str], int, int, int]
 
 
 def output_format(name: str | None, output: str, default: Format) -> Format:
@@ -32,8 +33,12 @@ def output_format(name: str | None, output: str, default: Format) -> Format:
 
 
 def ranked(sentence: Sentence, rank: int, score: float) -> Sentence:
-    """Return a sentence with rank and score of one of its k best analyses as comments."""
-    return replace(sentence, comments=(*sentence.comments, f"# kbest_rank = {rank}", f"# score = {score!r}"))
+    """Return a sentence with rank and score of one of its k best analyses as comments.
+
+    Only the first of them begins a paragraph or a document, if the sentence does.
+    """
+    kept = [comment for comment in sentence.comments if rank == 1 or not is_paragraph_mark(comment)]
+    return replace(sentence, comments=(*kept, f"# kbest_rank = {rank}", f"# score = {score!r}"))
 
 
 @dataclass(slots=True)
@@ -50,7 +55,6 @@ class Writing:
     reads: Format | None = None
     sentences: int = 0
     words: int = 0
-    _characters: int = 0
     _started: float = field(default_factory=time.perf_counter)
 
     @property
@@ -66,8 +70,8 @@ class Writing:
         self, examples: Iterator[Example], texts: Callable[[Sequence[Example]], Iterable[str]]
     ) -> Iterator[TextChunk]:
         while chunk := take_batch(examples):
-            self._characters = chunk[-1].sentence.start_char
-            yield texts(chunk), len(chunk), sum(len(example.sentence) for example in chunk)
+            words = sum(len(example.sentence) for example in chunk)
+            yield texts(chunk), len(chunk), words, chunk[-1].sentence.start_char
 
     def write_chunks(self, chunks: Iterable[TextChunk]) -> None:
         """Write the texts of chunks, one after the other."""
@@ -77,16 +81,16 @@ class Writing:
             raise Interrupted(self._how_far()) from None
 
     def _write(self, chunks: Iterable[TextChunk]) -> None:
-        shown, characters = for_terminal(self.output), 0
+        shown, before = for_terminal(self.output), 0
         with open_output(self.output) as out, self._bar() as advance:
             try:
-                for texts, sentences, words in chunks:
+                for texts, sentences, words, characters in chunks:
                     for text in texts:
                         out.write(shown(text))
                     self.sentences += sentences
                     self.words += words
-                    advance(sentences if not self._is_text else self._characters - characters, words)
-                    characters = self._characters
+                    advance(characters - before if self._is_text else sentences, words)
+                    before = characters
             except DataError as error:
                 problem = f"{error.problem}; {self._how_far()}"
                 raise DataError(problem, path=error.path, line=error.line, column=error.column) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -28,12 +29,15 @@ from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, check_kept, display_name
 from treetune.corpus.formats import FORMATS, Format, find_format, format_of, names
 from treetune.corpus.sentence import Example, Tree, name_sentence
-from treetune.corpus.table import SentenceTable, read_tables
+from treetune.corpus.sentence_table import SentenceTable
 from treetune.errors import ConfigError, DataError
 from treetune.models.pipeline import KeepTags, Pipeline
 
-# Sentences of a table: as many as stay in the processor's cache.
-TABLE = 256
+# Sentences of a table: as many as stay in the processor's cache. Several threads take smaller ones, so that none waits
+# long for the last.
+TABLE, SMALLEST_TABLE = 256, 32
+# Tables that a thread may be ahead of what is written.
+AHEAD = 3
 
 
 def parse(
@@ -130,11 +134,11 @@ def parse(
     kept: KeepTags = "known" if retag else keep_tags
     job = _Job(pipeline, source, writes, k_best=k_best, threads=threads, constrained=constrained, keep_tags=kept)
     writing = Writing(output, "parsing", quiet, source=source, reads=reads)
-    if job.is_plain and reads is writes and base is None:
-        tables = read_tables(source, size=TABLE * threads, strict=not lenient, report=report)
-        writing.write_chunks(job.parse_tables(tables))
+    taken = Input(source, reads, lenient=lenient, trees=constrained, partial=constrained)
+    if job.is_plain and (taken.is_text or reads is writes) and base is None:
+        size = max(TABLE // threads, SMALLEST_TABLE)
+        writing.write_chunks(job.parse_tables(taken.tables(pipeline, report, size=size, ranges=ranges)))
     else:
-        taken = Input(source, reads, lenient=lenient, trees=constrained, partial=constrained)
         examples = taken.examples(pipeline, report, ranges=ranges)
         if base is not None:
             examples = attach_base_trees(examples, base)
@@ -193,16 +197,22 @@ def _check_parts(
         raise ConfigError(f"{model} was trained without base trees and would not look at --base; leave it out")
 
 
-def _text_chunk(table: SentenceTable, text: str) -> TextChunk:
-    return (text,), len(table), table.ends[-1]
+@dataclass(slots=True)
+class _Reading:
+    """Reads tables up to a fault, which `check` raises when what precedes it is written."""
 
+    tables: Iterator[SentenceTable]
+    fault: DataError | None = None
 
-def _read_ahead(tables: Iterator[SentenceTable], pool: ThreadPoolExecutor) -> Iterator[SentenceTable]:
-    """Yield tables while the next one is read."""
-    following = pool.submit(next, tables, None)
-    while (table := following.result()) is not None:
-        following = pool.submit(next, tables, None)
-        yield table
+    def __iter__(self) -> Iterator[SentenceTable]:
+        try:
+            yield from self.tables
+        except DataError as error:
+            self.fault = error
+
+    def check(self) -> None:
+        if self.fault is not None:
+            raise self.fault
 
 
 @dataclass(slots=True)
@@ -219,46 +229,47 @@ class _Job:
 
     @property
     def is_plain(self) -> bool:
-        """Whether CoNLL-U is written with one tree for each sentence and is otherwise as it was read."""
-        has_trees = self.pipeline.parser is not None and not self.pipeline.taggers
-        return has_trees and self.writes.name == "conllu" and self.k_best is None and not self.constrained
+        """Whether CoNLL-U is written, with one tree for each sentence, and nothing of a tree or tag is kept."""
+        return self.writes.name == "conllu" and self.k_best is None and not (self.constrained or self.keep_tags)
 
     def parse_tables(self, tables: Iterator[SentenceTable]) -> Iterator[TextChunk]:
-        """Yield the text of each table, and the number of its sentences and words.
+        """Yield the text of each table, the number of its sentences and words, and where its last sentence starts.
 
-        With several threads, one more reads the next table and formats the last one while the parser is at work.
+        With several threads, each takes the next table from its tags to its text, and this one reads ahead: while one
+        is at Python, the others search.
         """
         done = 0
         if self.threads == 1:
             for table in tables:
-                yield _text_chunk(table, format_table(table, self._trees(table, done)))
+                yield self._chunk(table, done)
                 done += len(table)
             return
-        last: tuple[SentenceTable, Future[str]] | None = None
-        problem: DataError | None = None
-        with ThreadPoolExecutor(1) as pool:
-            try:
-                for table in _read_ahead(tables, pool):
-                    trees = self._trees(table, done)
-                    if last is not None:
-                        yield _text_chunk(last[0], last[1].result())
-                    last = table, pool.submit(format_table, table, trees)
-                    done += len(table)
-            except DataError as error:
-                problem = error
-            if last is not None:
-                yield _text_chunk(last[0], last[1].result())
-        # What precedes a fault is written before.
-        if problem is not None:
-            raise problem
-
-    def _trees(self, table: SentenceTable, done: int) -> Sequence[Tree]:
-        assert self.pipeline.parser is not None
+        pending: deque[Future[TextChunk]] = deque()
+        reading = _Reading(tables)
+        pool = ThreadPoolExecutor(self.threads)
         try:
-            return self.pipeline.parser.predict_batch(table, threads=self.threads)
+            for table in reading:
+                pending.append(pool.submit(self._chunk, table, done))
+                done += len(table)
+                while pending and (pending[0].done() or len(pending) > AHEAD * self.threads):
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+        reading.check()
+
+    def _chunk(self, table: SentenceTable, done: int) -> TextChunk:
+        """Return the text of a table; `done` sentences went before, errors name them by number."""
+        parser = self.pipeline.parser
+        try:
+            tagged = self.pipeline.tag(table)
+            trees = [Tree.unknown(size) for size in table.sizes] if parser is None else parser.predict_batch(tagged)
         except DataError as error:
             examples = [Example(sentence, Tree.unknown(len(sentence))) for sentence in table]
             raise self._placed(examples, error, done) from error
+        characters = table.starts[-1] if table.starts else 0
+        return (format_table(tagged, trees),), len(table), table.ends[-1], characters
 
     def texts(self, chunk: Sequence[Example], *, done: int) -> Iterator[str]:
         """Yield the text of each sentence of a chunk; `done` sentences went before, errors name them by number."""

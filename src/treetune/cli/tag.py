@@ -149,7 +149,7 @@ class _Job:
 
     def tag(self, chunk: Sequence[Example]) -> Iterator[str]:
         """Yield the text of each sentence, as often as it has taggings to write."""
-        sentences = [example.sentence for example in chunk]
+        sentences: Sequence[Sentence] = [example.sentence for example in chunk]
         if self.first is not None:
             sentences = self.first.annotate(sentences, threads=self.threads)
         if self.k_best is None:

@@ -145,7 +145,7 @@ class Reader(ABC):
         sentences = self._tagged([example.sentence for example in examples])
         return [replace(example, sentence=sentence) for example, sentence in zip(examples, sentences, strict=True)]
 
-    def _tagged(self, sentences: list[Sentence]) -> list[Sentence]:
+    def _tagged(self, sentences: list[Sentence]) -> Sequence[Sentence]:
         return sentences if self.taggers is None else self.taggers.tag(sentences)
 
     def _trees(self, path: str, *, base: str | None = None, partial: bool = False) -> list[Example]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+from operator import attrgetter, le
 from typing import TYPE_CHECKING, TextIO
 
 from treetune.corpus.blocks import Source
@@ -17,7 +18,8 @@ from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import StrPath, write_texts
 from treetune.corpus.layout import CONLLU, CONLLX, DEPREL, DEPS, HEAD, SPACED, WIDTH, Layout, Mode
 from treetune.corpus.sentence import ABSENT, UNKNOWN_HEAD, UNKNOWN_LABEL, Enhanced, Example, Sentence, Tree, tree_of
-from treetune.corpus.table import Parts, SentenceTable, read_table
+from treetune.corpus.sentence_table import SentenceTable, are_sound
+from treetune.corpus.table import read_table
 from treetune.errors import DataError
 
 if TYPE_CHECKING:
@@ -85,35 +87,35 @@ def format_conllu(sentence: Sentence, tree: Tree, enhanced: Enhanced | None = No
     return _format(sentence, tree, CONLLU, enhanced)
 
 
-def format_table(table: SentenceTable, trees: Sequence[Tree]) -> str:
+def format_table(table: Sequence[Sentence], trees: Sequence[Tree]) -> str:
     """Return sentences with predicted trees as CoNLL-U: the text that `format_conllu` makes of them one by one."""
-    heads = list(chain.from_iterable(tree.heads[1:] for tree in trees))
-    labels = list(chain.from_iterable(tree.labels[1:] for tree in trees))
+    heads = list(chain.from_iterable([tree.heads[1:] for tree in trees]))
+    labels = list(chain.from_iterable([tree.labels[1:] for tree in trees]))
+    if not isinstance(table, SentenceTable) or not _is_sound(table, trees, heads, labels):
+        return "".join(map(format_conllu, table, trees))
     # The last entry is the one that index -1, an unknown head, finds.
     names = [*_ids(max(table.sizes, default=0) + 1), ABSENT]
-    starts = list(map(_start, table.parts))
-    if (
-        [len(tree) for tree in trees] != table.sizes
-        or any(max(tree.heads) > len(tree) or min(tree.heads) < UNKNOWN_HEAD for tree in trees)
-        or any(set(label) & set(" \t\r\n") for label in set(labels))
-        or any("\t\n" in start for start in starts)
-    ):
-        return "".join(map(format_conllu, table, trees))
     cells = table.cells[1:]
     cells[HEAD::WIDTH] = map(names.__getitem__, heads)
     cells[DEPREL::WIDTH] = [label or ABSENT for label in labels] if UNKNOWN_LABEL in labels else labels
     cells[DEPS::WIDTH] = [ABSENT] * len(heads)
-    for start, first, part in zip(starts, table.ends, table.parts, strict=False):
-        cells[WIDTH * first] = start
-        for word, line in part.multiword:
-            cells[WIDTH * (first + word - 1)] = f"\n{line}\n{word}" if word > 1 else start
+    for heading, first, multiword in zip(table.headings, table.ends, table.multiword, strict=False):
+        cells[WIDTH * first] = f"\n\n{heading}1"
+        for word, line in multiword:
+            cells[WIDTH * (first + word - 1)] = f"\n{line}\n{word}" if word > 1 else f"\n\n{heading}{line}\n1"
     return "\t".join(cells).replace("\t\n", "\n")[2:] + "\n\n"
 
 
-def _start(part: Parts) -> str:
-    """Return what precedes the first tab of the words of a sentence, the end of the sentence before included."""
-    lines = [*part.comments, *(line for word, line in part.multiword if word == 1)]
-    return "\n".join(["\n", *lines, "1"])
+def _is_sound(table: SentenceTable, trees: Sequence[Tree], heads: Sequence[int], labels: Sequence[str]) -> bool:
+    """Say whether trees fit the sentences of a table, and nothing has tabs or line breaks where they would cut."""
+    return (
+        table.is_sound
+        and [len(tree.heads) - 1 for tree in trees] == table.sizes
+        and all(map(le, map(max, map(attrgetter("heads"), trees)), table.sizes))
+        and min(heads, default=UNKNOWN_HEAD) >= UNKNOWN_HEAD
+        and are_sound(set(labels) - {UNKNOWN_LABEL})
+        and "\t\n" not in "".join(table.headings)
+    )
 
 
 def format_conllx(sentence: Sentence, tree: Tree, enhanced: Enhanced | None = None) -> str:

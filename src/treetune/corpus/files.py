@@ -41,13 +41,26 @@ def read_chunks(path: StrPath) -> Iterator[bytes]:
     if name == STANDARD_STREAM:
         yield from _pieces(sys.stdin.buffer)
         return
-    if "\n" in name:
-        raise DataError("expected the path of a file, found text with line breaks; pass its lines, text.split('\\n')")
+    check_readable(name)
     try:
         with Path(name).open("rb") as raw:
             yield from _decompressed(name, raw)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise DataError(f"expected a sound gzip file, found a damaged one ({error})", path=name) from error
+    except OSError as error:
+        raise _unusable(name, error, "read") from error
+
+
+def check_readable(path: StrPath) -> None:
+    """Raise DataError, as reading would, if there is no file under this name; ``-`` is standard input."""
+    name = os.fspath(path)
+    if name == STANDARD_STREAM:
+        return
+    if "\n" in name:
+        raise DataError("expected the path of a file, found text with line breaks; pass its lines, text.split('\\n')")
+    try:
+        if stat.S_ISDIR(Path(name).stat().st_mode):
+            raise IsADirectoryError
     except OSError as error:
         raise _unusable(name, error, "read") from error
 

@@ -99,7 +99,12 @@ class Paragraph:
 
 def starts_paragraph(sentence: Sentence) -> bool:
     """Whether a sentence is marked as the first of a paragraph or of a document."""
-    return any(comment.lstrip("# ").startswith(("newpar", "newdoc")) for comment in sentence.comments)
+    return any(map(is_paragraph_mark, sentence.comments))
+
+
+def is_paragraph_mark(comment: str) -> bool:
+    """Whether a comment says that a paragraph or a document begins."""
+    return comment.lstrip("# ").startswith(("newpar", "newdoc"))
 
 
 def paragraphs(sentences: Iterable[Sentence]) -> Iterator[Paragraph]:

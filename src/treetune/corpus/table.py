@@ -9,13 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from itertools import accumulate, chain
-from typing import NamedTuple, overload
+from typing import NamedTuple
 
 from treetune.corpus.blocks import Block, Source, block_batches, source_name
 from treetune.corpus.diagnose import faults
 from treetune.corpus.faults import SkipReport
-from treetune.corpus.layout import CONLLU, DEPREL, HEAD, MISC, SPACED, WIDTH, Layout, Mode, Numbering
+from treetune.corpus.layout import CONLLU, DEPREL, HEAD, SPACED, WIDTH, Layout, Mode, Numbering
 from treetune.corpus.sentence import (
     ABSENT,
     ROOT,
@@ -26,74 +25,31 @@ from treetune.corpus.sentence import (
     Sentence,
     Tree,
 )
+from treetune.corpus.sentence_table import SentenceTable, Special, line_starts
 from treetune.corpus.wellformed import is_tree
 
 Columns = list[list[str]]
-Special = tuple[tuple[int, str], ...]
 Share = Callable[[str, str], str]
 
 _COMMENTS = re.compile(r"(?:#[^\n]*\n)*")
 # A line that is not a word's: a multiword token or an empty node.
-_SPECIAL = re.compile(r"\n[0-9]+[-.]")
+_SPECIAL = re.compile(r"\n[0-9]+[-.][^\n]*")
 _UNSPACED = tuple(column for column in range(1, WIDTH) if column not in SPACED)
 _MEMO_SIZE = 500_000
 _NO_TREES = Mode(trees=False)
-# What `Sentence` calls the columns after ID.
-_NAMES = ("forms", "lemmas", "upos", "xpos", "feats")
-# The IDs of words, each with the line feed before it.
-_STARTS = [f"\n{word}" for word in range(1, 257)]
 
 
 class Parts(NamedTuple):
-    """The text of a sentence apart: the lines of its words, each after a line feed, and all else."""
+    """The text of a sentence apart: the lines of its words, each after a line feed, their number, and all else.
 
-    words: str
-    comments: tuple[str, ...] = ()
-    multiword: Special = ()
-    empty_nodes: Special = ()
-
-    @property
-    def size(self) -> int:
-        """The number of words."""
-        return self.words.count("\n")
-
-
-class SentenceTable(Sequence[Sentence]):
-    """Sentences of a CoNLL-U file, held as one list of cells; a `Sentence` is made when it is asked for.
-
-    `cells` has the ten cells of each word after an empty one, IDs with a line feed before them; `ends` is the number of
-    words up to the end of each sentence, after a zero, `sizes` their number in each.
+    `heading` has the comments, lines with their ends.
     """
 
-    def __init__(self, cells: list[str], parts: Sequence[Parts]) -> None:
-        self.cells = cells
-        self.parts = parts
-        self.sizes = [part.size for part in parts]
-        self.ends = [0, *accumulate(self.sizes)]
-
-    def column(self, name: str) -> list[str]:
-        """Return the cells of all words in the column that `Sentence` has under this name."""
-        return self.cells[_NAMES.index(name) + 2 :: WIDTH]
-
-    def __len__(self) -> int:
-        """Return the number of sentences."""
-        return len(self.parts)
-
-    @overload
-    def __getitem__(self, index: int) -> Sentence: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[Sentence]: ...
-
-    def __getitem__(self, index: int | slice) -> Sentence | list[Sentence]:
-        """Return a sentence, or a list of them."""
-        if isinstance(index, slice):
-            return [self[one] for one in range(*index.indices(len(self)))]
-        part, size, end = self.parts[index], self.sizes[index], self.ends[index + 1 if index >= 0 else index]
-        rows = self.cells[1 + WIDTH * (end - size) : 1 + WIDTH * end]
-        forms, lemmas, upos, xpos, feats = [(ROOT, *rows[column::WIDTH]) for column in range(1, 6)]
-        misc = (ROOT, *rows[MISC::WIDTH])
-        return Sentence(forms, lemmas, upos, xpos, feats, misc, part.comments, part.multiword)
+    words: str
+    size: int
+    heading: str = ""
+    multiword: Special = ()
+    empty_nodes: Special = ()
 
 
 def read_tables(
@@ -119,7 +75,8 @@ def _tables(batch: Sequence[Block]) -> Iterator[tuple[Block, SentenceTable | Non
     parts = _all_parts(batch, CONLLU, _NO_TREES)
     cells = None if parts is None else _cells(parts, _NO_TREES)
     if parts is not None and cells is not None:
-        yield batch[0], SentenceTable(cells, parts)
+        _, sizes, headings, multiword, _ = map(list, zip(*parts, strict=True))
+        yield batch[0], SentenceTable(cells, sizes, headings, multiword)
     elif len(batch) == 1:
         yield batch[0], None
     else:
@@ -184,7 +141,8 @@ def _sound_examples(batch: Sequence[Block], layout: Layout, mode: Mode, share: S
         forms, lemmas, upos, xpos, feats, misc = [(ROOT, *column[start:end]) for column in shared]
         if not layout.extended:
             misc = (ROOT,) + (ABSENT,) * part.size
-        sentence = Sentence(forms, lemmas, upos, xpos, feats, misc, part.comments, part.multiword)
+        comments = tuple(part.heading.split("\n")[:-1])
+        sentence = Sentence(forms, lemmas, upos, xpos, feats, misc, comments, part.multiword)
         deps = columns[7][start:end] if mode.trees and layout.extended else []
         if deps.count(ABSENT) == len(deps) and (not part.empty_nodes or not mode.trees):
             examples.append(Example(sentence, tree))
@@ -198,21 +156,23 @@ def _all_parts(batch: Sequence[Block], layout: Layout, mode: Mode) -> list[Parts
     """Return the parts of each block; None if one cannot be well-formed."""
     if any(block.damaged or "\r" in block.text for block in batch):
         return None
-    return [_parts(block.text, mode) if layout.extended else Parts("\n" + block.text) for block in batch]
+    if layout.extended:
+        return [_parts(block.text, mode) for block in batch]
+    return [Parts("\n" + block.text, block.text.count("\n") + 1) for block in batch]
 
 
 def _parts(text: str, mode: Mode) -> Parts:
     """Return the parts of a CoNLL-U sentence; what is not well-formed is left among the words, and fails there."""
-    comments: tuple[str, ...] = ()
-    words = "\n" + text
+    heading, words = "", "\n" + text
     if text.startswith("#"):
         start = _COMMENTS.match(text).end()  # type: ignore[union-attr]  # the pattern matches any text
         if start:
-            comments = tuple(text[: start - 1].split("\n"))
-            words = text[start - 1 :]
-    if _SPECIAL.search(words):
-        return Parts(words, comments) if (parts := _set_aside(words, comments, mode)) is None else parts
-    return Parts(words, comments)
+            heading, words = text[:start], text[start - 1 :]
+    size = words.count("\n")
+    # If the last ID is the number of lines, none of them is special, or an ID is wrong, which fails later.
+    if words.startswith(f"{size}\t", words.rfind("\n") + 1):
+        return Parts(words, size, heading)
+    return Parts(words, size, heading) if (parts := _set_aside(words, heading, mode)) is None else parts
 
 
 def _cells(parts: Sequence[Parts], mode: Mode) -> list[str] | None:
@@ -228,16 +188,11 @@ def _cells(parts: Sequence[Parts], mode: Mode) -> list[str] | None:
     sizes = [part.size for part in parts]
     if 0 in sizes or len(cells) != 1 + WIDTH * sum(sizes):
         return None
-    if cells[1::WIDTH] != list(chain.from_iterable(map(_line_starts, sizes))):
+    if cells[1::WIDTH] != line_starts(sizes):
         return None
     if "\t\t" in marked or marked[-1] == "\t" or (" " in text and not _spaces_are_sound(marked, cells, mode)):
         return None
     return cells
-
-
-def _line_starts(count: int) -> list[str]:
-    more = (f"\n{word}" for word in range(len(_STARTS) + 1, count + 1))
-    return _STARTS[:count] if count <= len(_STARTS) else [*_STARTS, *more]
 
 
 def _spaces_are_sound(marked: str, cells: list[str], mode: Mode) -> bool:
@@ -248,7 +203,7 @@ def _spaces_are_sound(marked: str, cells: list[str], mode: Mode) -> bool:
     return not any(" " in "".join(cells[column + 1 :: WIDTH]) for column in checked)
 
 
-def _set_aside(text: str, comments: tuple[str, ...], mode: Mode) -> Parts | None:
+def _set_aside(text: str, heading: str, mode: Mode) -> Parts | None:
     """Return the lines of words, and those of multiword tokens and empty nodes with their places.
 
     None if one of the latter is not sound, provided that the IDs of the words are.
@@ -257,22 +212,24 @@ def _set_aside(text: str, comments: tuple[str, ...], mode: Mode) -> Parts | None
     multiword: list[tuple[int, str]] = []
     empty_nodes: list[tuple[int, str]] = []
     numbering = Numbering(extended=True)
-    for line in text.split("\n")[1:]:
-        name = line.partition("\t")[0]
-        if name.isdigit():
-            words.append(line)
-            continue
-        numbering.skip_to(len(words))
-        if numbering.take(name) is not None or not _special_is_sound(line, mode):
+    size = end = 0
+    for match in _SPECIAL.finditer(text):
+        before, line, end = text[end : match.start()], match[0][1:], match.end()
+        words.append(before)
+        size += before.count("\n")
+        numbering.skip_to(size)
+        if numbering.take(line.partition("\t")[0]) is not None or not _special_is_sound(line, mode):
             return None
         if numbering.range_open:
-            multiword.append((len(words) + 1, line))
+            multiword.append((size + 1, line))
         else:
-            empty_nodes.append((len(words), line))
-    numbering.skip_to(len(words))
+            empty_nodes.append((size, line))
+    words.append(text[end:])
+    size += words[-1].count("\n")
+    numbering.skip_to(size)
     if numbering.end() is not None:
         return None
-    return Parts("".join([f"\n{line}" for line in words]), comments, tuple(multiword), tuple(empty_nodes))
+    return Parts("".join(words), size, heading, tuple(multiword), tuple(empty_nodes))
 
 
 def _special_is_sound(line: str, mode: Mode) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from treetune.corpus.rawtext import misc_value
 from treetune.corpus.sentence import ABSENT, ROOT, Example, Sentence
+from treetune.corpus.sentence_table import SentenceTable
 from treetune.errors import ConfigError, DataError
 
 UNKNOWN_TAG = ""
@@ -141,6 +142,16 @@ def write_column(sentence: Sentence, name: str, values: Sequence[str]) -> Senten
     if name == "upos":
         return replace(sentence, upos=column)
     return replace(sentence, xpos=column) if name == "xpos" else replace(sentence, feats=column)
+
+
+def write_table_column(table: SentenceTable, name: str, values: list[str]) -> SentenceTable:
+    """Return a table with the values of all words in a column; ``""`` changes nothing."""
+    if name in TAG_COLUMNS:
+        if UNKNOWN_TAG in values:
+            values = [value or old for value, old in zip(values, table.column(name), strict=True)]
+        return table.with_column(name, values)
+    pairs = zip(table.column("misc"), values, strict=True)
+    return table.with_column("misc", [_with_key(misc, name, value) if value else misc for misc, value in pairs])
 
 
 def _without_key(misc: str, key: str) -> str:

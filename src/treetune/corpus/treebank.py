@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from treetune.corpus.conllu import analysis_of
 from treetune.corpus.faults import SkipReport
-from treetune.corpus.files import STANDARD_STREAM, StrPath, display_name, read_lines, write_texts
+from treetune.corpus.files import STANDARD_STREAM, StrPath, check_readable, display_name, read_lines, write_texts
 from treetune.corpus.formats import FORMATS, Format, find_format, format_of, names
 from treetune.corpus.sentence import Example
 from treetune.corpus.spans import ENTITY_KEY
@@ -38,6 +38,7 @@ def read_trees(
     found = treebank_format(path, file_format, role="reader")
     if trees and "trees" not in found.holds:
         raise DataError(f"expected trees, and {found.title} has none; give a treebank", path=display_name(path))
+    check_readable(path)
     return found.read(path, strict=strict, partial=partial, trees=trees, report=report)
 
 
@@ -78,8 +79,9 @@ def read_tagged(
                 f"{', '.join(columns)}; read a treebank instead"
             )
         columns = (ENTITY_KEY,)
-    for example in found.read(path, strict=strict, trees=only_entities, report=report):
-        yield Tagged(hide_columns(example.sentence, columns), tags_of(example.sentence, columns))
+    check_readable(path)
+    examples = found.read(path, strict=strict, trees=only_entities, report=report)
+    return (Tagged(hide_columns(one.sentence, columns), tags_of(one.sentence, columns)) for one in examples)
 
 
 def read_words(path: StrPath) -> Iterator[Sequence[str]]:

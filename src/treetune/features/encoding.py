@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from treetune.checked_state import Fields, describe, expected
 from treetune.corpus.sentence import ABSENT, ROOT, Sentence, Tree
-from treetune.corpus.table import SentenceTable
+from treetune.corpus.sentence_table import SentenceTable
 from treetune.errors import DataError, ModelError, type_of, unknown_name
 from treetune.features.clusters import CLUSTER_COLUMNS, PREFIXES, Clusters
 from treetune.features.tag_check import warn_of_unknown_tags
@@ -36,19 +37,30 @@ LARGEST_CACHE = 500_000
 LONGEST_CACHED = 100
 
 
+class _Kinds(dict[int, str]):
+    """What shapes have in the place of each character met so far."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        letter = "X" if character.isupper() else "x" if character.isalpha() else character
+        self[code] = "d" if character.isdigit() else letter
+        return self[code]
+
+
+_KINDS = _Kinds()
+_RUN = re.compile(r"(.)\1\1+", re.DOTALL)
+
+
 def normalise(form: str) -> str:
     """Return the form with every digit replaced by 0."""
+    if form.isalpha():
+        return form
     return "".join("0" if character.isdigit() else character for character in form)
 
 
 def word_shape(form: str) -> str:
     """Return the kinds of characters of a form, runs shortened: ``Apple-2`` is ``Xxx-d``."""
-    shape: list[str] = []
-    for character in form:
-        kind = "d" if character.isdigit() else "X" if character.isupper() else "x" if character.isalpha() else character
-        if shape[-2:] != [kind, kind]:
-            shape.append(kind)
-    return "".join(shape[:8])
+    return _RUN.sub(r"\1\1", form.translate(_KINDS))[:8]
 
 
 def _start(form: str, *, length: int) -> str:

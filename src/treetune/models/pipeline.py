@@ -12,6 +12,7 @@ from treetune.corpus.batches import take_batch
 from treetune.corpus.constraints import Constraints, partial_trees
 from treetune.corpus.document import Document, ParsedSentence
 from treetune.corpus.sentence import ABSENT, Sentence, Tree
+from treetune.corpus.sentence_table import SentenceTable
 from treetune.corpus.tags import SEPARATOR, TAG_COLUMNS, UNKNOWN_TAG, Tags, join_parts, read_column, with_tags
 from treetune.errors import ConfigError, DataError, ModelError, check_minimum, type_of
 from treetune.models.base import Parser, Storable
@@ -38,6 +39,12 @@ class TokenizerPart(Storable, Protocol):
         """Yield the sentences of a text."""
         ...
 
+    def tables(
+        self, pieces: Iterable[str], *, size: int | None = None, line_sentences: bool = False, ranges: bool = False
+    ) -> Iterator[SentenceTable]:
+        """Yield the same sentences as tables, up to `size` at a time."""
+        ...
+
 
 class TaggerPart(Storable, Protocol):
     """A tagger; `models.sequence.tagger.Tagger`."""
@@ -52,8 +59,8 @@ class TaggerPart(Storable, Protocol):
         """The tags that it predicts, joint ones of several columns."""
         ...
 
-    def annotate(self, sentences: Sequence[Sentence], *, threads: int = 1) -> list[Sentence]:
-        """Return the sentences with tags."""
+    def annotate(self, sentences: Sequence[Sentence], *, threads: int = 1) -> Sequence[Sentence]:
+        """Return the sentences with tags, a table if they are in one."""
         ...
 
     def predict_batch(
@@ -66,7 +73,7 @@ class TaggerPart(Storable, Protocol):
 class LemmatizerPart(Storable, Protocol):
     """A lemmatizer; `models.sequence.lemmatizer.Lemmatizer`."""
 
-    def annotate(self, sentences: Sequence[Sentence], *, threads: int = 1, keep: bool = False) -> list[Sentence]:
+    def annotate(self, sentences: Sequence[Sentence], *, threads: int = 1, keep: bool = False) -> Sequence[Sentence]:
         """Return the sentences with lemmas; `keep` keeps those that they have."""
         ...
 
@@ -187,8 +194,14 @@ class Pipeline:
         """
         if isinstance(texts, str):
             raise DataError("expected several texts, found one; parse one text with nlp(text)")
+        if not isinstance(texts, Iterable):
+            raise DataError(f"expected several texts, found {type_of(texts)}")
         check_minimum("batch_size", batch_size, 1)
-        left = iter(texts)
+        check_minimum("threads", threads, 1)
+        self._has_tokenizer()
+        return self._piped(iter(texts), batch_size, threads, as_tuples=as_tuples)
+
+    def _piped(self, left: Iterator[Any], batch_size: int, threads: int, *, as_tuples: bool) -> Iterator[Any]:
         while batch := list(islice(left, batch_size)):
             pairs = [_pair(item) for item in batch] if as_tuples else [(text, None) for text in batch]
             split = [list(self.split(_one_text(text))) for text, _ in pairs]
@@ -239,9 +252,19 @@ class Pipeline:
         self, text: str | Iterable[str], *, ranges: bool = False, line_sentences: bool = False
     ) -> Iterator[Sentence]:
         """Yield the sentences of a text, without tags and trees."""
+        return self._has_tokenizer().sentences(text, ranges=ranges, line_sentences=line_sentences)
+
+    def tables(
+        self, pieces: Iterable[str], *, size: int, ranges: bool = False, line_sentences: bool = False
+    ) -> Iterator[SentenceTable]:
+        """Yield the sentences of a text in pieces, without tags and trees, as tables of up to `size`."""
+        tokenizer = self._has_tokenizer()
+        return tokenizer.tables(pieces, size=size, ranges=ranges, line_sentences=line_sentences)
+
+    def _has_tokenizer(self) -> TokenizerPart:
         if self.tokenizer is None:
             raise ModelError("this model has no tokenizer; give it sentences of tokens, or train a pipeline")
-        return self.tokenizer.sentences(text, ranges=ranges, line_sentences=line_sentences)
+        return self.tokenizer
 
     def parse(
         self,
@@ -274,12 +297,15 @@ class Pipeline:
                 score = partial(_best_score, self.parser, sentence, None if known is None else known[index])
                 yield ParsedSentence(sentence, tree, score=score)
 
-    def tag(self, sentences: Sequence[Sentence], *, threads: int = 1, keep_tags: KeepTags = False) -> list[Sentence]:
+    def tag(
+        self, sentences: Sequence[Sentence], *, threads: int = 1, keep_tags: KeepTags = False
+    ) -> Sequence[Sentence]:
         """Return the sentences with the tags of all taggers and lemmas; `keep_tags` keeps those that they come with.
 
-        With ``"known"``, tags that a tagger does not know, as XPOS of another treebank, are predicted.
+        With ``"known"``, tags that a tagger does not know, as XPOS of another treebank, are predicted. A table of
+        sentences stays one, unless tags are kept.
         """
-        tagged = list(sentences)
+        tagged: Sequence[Sentence] = sentences if isinstance(sentences, SentenceTable) else list(sentences)
         for tagger in self.taggers:
             if keep_tags:
                 tagged = _kept(tagger, tagged, threads, known_only=keep_tags == "known")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from treetune.checked_state import Fields, expected
 from treetune.corpus.sentence import ABSENT, ROOT, Example, Sentence
+from treetune.corpus.sentence_table import SentenceTable
 from treetune.corpus.tags import TAG_COLUMNS, Tagged, Tags
 from treetune.errors import DataError
 from treetune.models.nested_state import parts_from_state, state_of_parts
@@ -85,8 +86,8 @@ class Lemmatizer:
             if script in kept
         ]
 
-    def annotate(self, sentences: Sequence[Sentence], *, threads: int = 1, keep: bool = False) -> list[Sentence]:
-        """Return the sentences with lemmas; `keep` keeps those that they come with."""
+    def annotate(self, sentences: Sequence[Sentence], *, threads: int = 1, keep: bool = False) -> Sequence[Sentence]:
+        """Return the sentences with lemmas; `keep` keeps those that they come with. A table of sentences stays one."""
         memo = self._memo if len(self._memo) < _LARGEST_MEMO else {}
         self._memo = memo
         new = [key for key in dict.fromkeys(_keys(sentences)) if key not in memo]
@@ -94,6 +95,8 @@ class Lemmatizer:
             scripts = self.tagger.predict_batch([_one_word(key) for key in new], threads=threads)
             for key, tags in zip(new, scripts, strict=True):
                 memo[key] = apply_script(key[0], tags.values[1], turkic=self.turkic)
+        if isinstance(sentences, SentenceTable) and not keep:
+            return sentences.with_column("lemmas", [memo[key] for key in _keys(sentences)])
         annotated = []
         for sentence in sentences:
             lemmas: Iterable[str] = [memo[key] for key in _keys([sentence])]
@@ -135,6 +138,9 @@ class Lemmatizer:
 
 def _keys(sentences: Sequence[Sentence]) -> Iterable[Key]:
     """Return what the lemma of each word depends on."""
+    if isinstance(sentences, SentenceTable):
+        yield from zip(*map(sentences.column, ("forms", *TAG_COLUMNS)), strict=True)
+        return
     for one in sentences:
         yield from zip(one.forms[1:], one.upos[1:], one.xpos[1:], one.feats[1:], strict=True)
 

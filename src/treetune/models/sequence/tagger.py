@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from treetune.checked_state import Arrays, Fields
 from treetune.corpus.sentence import ROOT, Example, Sentence
-from treetune.corpus.tags import TAG_COLUMNS, Tagged, Tags, part_of, tagged, write_column
+from treetune.corpus.sentence_table import SentenceTable
+from treetune.corpus.tags import TAG_COLUMNS, Tagged, Tags, part_of, tagged, write_column, write_table_column
 from treetune.errors import ConfigError, DataError, ModelError, check_minimum
 from treetune.evaluation.entities import ENTITIES
 from treetune.evaluation.scorers import Scorer
@@ -92,9 +93,14 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
         values = self._names[result.tags[0]].tolist()
         return [Tags(tuple(values[start:end])) for start, end in itertools.pairwise(offsets.tolist())]
 
-    def annotate(self, sentences: Sequence[Sentence], *, threads: int = 1) -> list[Sentence]:
-        """Return the sentences with the best tags in the tagger's columns."""
+    def annotate(self, sentences: Sequence[Sentence], *, threads: int = 1) -> Sequence[Sentence]:
+        """Return the sentences with the best tags in the tagger's columns; a table of sentences stays one."""
         result, offsets = self._search(sentences, None, k=1, exact=False, threads=threads)
+        if isinstance(sentences, SentenceTable):
+            tags = np.delete(result.tags[0], offsets[:-1])
+            for name, names in zip(self.columns, self._parts, strict=True):
+                sentences = write_table_column(sentences, name, names[tags].tolist())
+            return sentences
         columns = [names[result.tags[0]].tolist() for names in self._parts]
         plain = [number for number, name in enumerate(self.columns) if name in TAG_COLUMNS]
         others = [number for number, name in enumerate(self.columns) if name not in TAG_COLUMNS]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from treetune.checked_state import Arrays, Fields
 from treetune.corpus.sentence import Sentence
+from treetune.corpus.sentence_table import SentenceTable
 from treetune.corpus.textfiles import text_blocks
 from treetune.errors import DataError, ModelError
 from treetune.features.templates import TemplateSet, load_templates
@@ -64,8 +65,15 @@ class Tokenizer:
         MISC, as ``TokenRange=start:end``.
         """
         pieces = text if isinstance(text, Iterable) and not isinstance(text, str | bytes) else [text]
+        for table in self.tables(pieces, line_sentences=line_sentences, ranges=ranges):
+            yield from table
+
+    def tables(
+        self, pieces: Iterable[str], *, size: int | None = None, line_sentences: bool = False, ranges: bool = False
+    ) -> Iterator[SentenceTable]:
+        """Yield the same sentences as tables, up to `size` at a time."""
         for block in self._blocks(pieces, line_sentences=line_sentences):
-            yield from block.sentences(ranges=ranges)
+            yield from block.tables(size, ranges=ranges)
 
     def _blocks(self, pieces: Iterable[str], *, line_sentences: bool) -> Iterator[Block]:
         if self.weights is None:
