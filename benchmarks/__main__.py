@@ -8,7 +8,19 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks import compare, costs, measure, peers, raw_text, report, taggers, training, treebanks, versions
+from benchmarks import (
+    compare,
+    costs,
+    maltparser,
+    measure,
+    peers,
+    raw_text,
+    report,
+    taggers,
+    training,
+    treebanks,
+    versions,
+)
 
 HERE = Path(__file__).resolve().parent
 RESULTS, PAGE = HERE / "results", HERE.parent / "docs" / "benchmarks.md"
@@ -23,14 +35,18 @@ class Benchmark(NamedTuple):
 
 
 BENCHMARKS = {
-    "compare": Benchmark("parsers beside UDPipe 1 and spaCy, gold tokens and tags", compare.add_options, compare.run),
+    "compare": Benchmark(
+        "parsers beside UDPipe 1, spaCy and MaltParser, gold tokens and tags", compare.add_options, compare.run
+    ),
     "raw_text": Benchmark("the pipeline beside UDPipe 1, from raw text", raw_text.add_options, raw_text.run),
     "treebanks": Benchmark(
         "pipelines of UD treebanks beside UDPipe 1, from raw text", treebanks.add_options, treebanks.run
     ),
     "training": Benchmark("training of parsers, over seeds", training.add_options, training.run),
     "taggers": Benchmark("taggers: accuracy, cost and speed", taggers.add_options, taggers.run),
-    "startup": Benchmark("the CPU time of a command", costs.startup_options, costs.startup),
+    "startup": Benchmark(
+        "time and memory of the first command and of later ones", costs.startup_options, costs.startup
+    ),
     "versions": Benchmark("the speed of two commits on one model", versions.add_options, versions.run),
     "reordering": Benchmark("word order beside parsing", costs.reordering_options, costs.reordering),
     "overhead": Benchmark("the trainer beside a bare loop", costs.overhead_options, costs.overhead),
@@ -47,7 +63,7 @@ def command_line() -> argparse.ArgumentParser:
         _shared_options(one)
         one.add_argument("--out", type=Path, help=f"result file (default: benchmarks/results/{_file(name)})")
         benchmark.add_options(one)
-    train = commands.add_parser("train-peers", help="train UDPipe 1 and spaCy (about 70 CPU-minutes, once)")
+    train = commands.add_parser("train-peers", help="train UDPipe 1, spaCy and MaltParser (about 70 CPU-minutes, once)")
     _shared_options(train)
     commands.add_parser("report", help=f"write {PAGE.relative_to(HERE.parent)} from the stored results")
     return parser
@@ -71,7 +87,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         measure.say(f"wrote {path}")
     elif options.command == "train-peers":
         measure.require(["ufal.udpipe", "spacy"])
-        for name in peers.PEERS:
+        if (lacks := maltparser.missing()) is not None:
+            measure.say(lacks)
+        for name in peers.PEERS if lacks is None else peers.PEERS.keys() - {"maltparser"}:
             peers.train_cached(name, data=options.data, cache=options.cache)
     else:
         files = sorted(RESULTS.glob("*.json"))

@@ -1,26 +1,30 @@
-"""treetune beside UDPipe 1 and spaCy: accuracy, speed, memory and size, on UD English EWT in one run.
+"""treetune beside UDPipe 1, spaCy and MaltParser: accuracy, speed, memory and size, on UD English EWT in one run.
 
 Models that the cache does not hold are trained first. Every system then parses the same file, from which all but FORM,
-UPOS and XPOS was removed, on one thread: first in a process of its own (memory, accuracy), then all in one process, in
-rotated order, `--repeats` times (speed, from memory to memory and from file to file).
+UPOS and XPOS was removed, on one thread: first by its command (memory, accuracy); then `--repeats` times in rotated
+order, all in one process with what was read before (the parse alone), and by their commands on `--copies` of the file
+(file to file: start, loading, reading, parsing, writing). Of MaltParser, which is only run as a command, the parse
+alone is the command less one on a single sentence.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks import conllu_columns, measure, peers, systems, training
+from benchmarks import conllu_columns, maltparser, measure, peer_systems, peers, systems, training
 from treetune.models.registry import PARSERS
 
 TEST = training.PARTS["test"]
 GOLD, BLIND, PREDICTED = "gold.conllu", "blind.conllu", "predicted.conllu"
+COPIES, SINGLE = "copies.conllu", "single.conllu"
 PACKAGES = ("numpy", "numba", "ufal.udpipe", "spacy", "thinc", "udtools")
 FAST = "zhang-nivre"  # half the templates, for greedy parsing
 # Whose speeds are divided: ours by theirs.
@@ -32,6 +36,8 @@ RIVALS = (
     ("treetune graph2", "UDPipe beam 5"),
     ("treetune graph", "treetune beam 8"),
     ("treetune graph2", "treetune beam 8"),
+    ("treetune beam 1", maltparser.NAME),
+    (f"treetune beam 1, {FAST}", maltparser.NAME),
 )
 # The parsers that decode without a beam.
 GRAPHS = tuple(name for name, preset in PARSERS.items() if preset.kind == "graph")
@@ -39,14 +45,19 @@ GRAPHS = tuple(name for name, preset in PARSERS.items() if preset.kind == "graph
 FIELD = ("data", "cache", "beams", "graphs", "epochs", "seed", "model", "only")
 
 
+Command = Callable[[Path, Path], list[str]]
+
+
 @dataclass(frozen=True)
 class Contestant:
-    """A model on disk, the record of its training, and the calls that train (if need be) and load it."""
+    """A model on disk, the record of its training, how it is trained (if need be), run by a command, and loaded."""
 
     model: Path
     record: Path
     train: Callable[[bool], object]
-    load: Callable[[], systems.System]
+    command: Command
+    load: Callable[[], systems.System] | None
+    sees: str = "words, UPOS, XPOS"
 
 
 def contestants(options: Mapping[str, Any]) -> dict[str, Contestant]:
@@ -57,67 +68,77 @@ def contestants(options: Mapping[str, Any]) -> dict[str, Contestant]:
     if 1 in options["beams"]:
         chosen[f"treetune beam 1, {FAST}"] = settings_of(1, features=FAST)
     chosen |= {f"treetune {graph}": settings_of(None, parser=graph) for graph in options["graphs"]}
-    found = {name: _treetune(settings, data, cache) for name, settings in chosen.items()}
+    found = {name: _trained(settings, data, cache) for name, settings in chosen.items()}
     for named in options["model"]:
         name, _, file = named.partition("=")
-        model = Path(file)
-        found[name] = Contestant(
-            model, model.with_suffix(".json"), lambda retrain: None, partial(systems.Treetune, model)
-        )
+        found[name] = _treetune(Path(file), Path(file).with_suffix(".json"), lambda retrain: None)
     found |= {
-        "UDPipe beam 5": _peer("udpipe", systems.UDPipe, data, cache, "beam_search=5"),
-        "UDPipe beam 1": _peer("udpipe", systems.UDPipe, data, cache, "beam_search=1"),
-        "spaCy": _peer("spacy", systems.Spacy, data, cache),
+        "UDPipe beam 5": _peer("udpipe", data, cache, "beam_search=5"),
+        "UDPipe beam 1": _peer("udpipe", data, cache, "beam_search=1"),
+        "spaCy": replace(_peer("spacy", data, cache), sees="words"),
     }
+    if maltparser.missing() is None:
+        found[maltparser.NAME] = _maltparser(data, cache)
     return {name: one for name, one in found.items() if options["only"] in name}
 
 
-def _treetune(settings: training.Settings, data: Path, cache: Path) -> Contestant:
+def _treetune(model: Path, record: Path, train: Callable[[bool], object]) -> Contestant:
+    return Contestant(model, record, train, systems.command(model), partial(systems.Treetune, model))
+
+
+def _trained(settings: training.Settings, data: Path, cache: Path) -> Contestant:
     def train(retrain: bool) -> object:
         return training.train_cached(settings, data=data, cache=cache, retrain=retrain)
 
-    model = settings.model(cache)
-    return Contestant(model, settings.record(cache), train, partial(systems.Treetune, model))
+    return _treetune(settings.model(cache), settings.record(cache), train)
 
 
-def _peer(peer: str, load: Callable[..., systems.System], data: Path, cache: Path, *options: str) -> Contestant:
+def _peer(peer: str, data: Path, cache: Path, *options: str) -> Contestant:
     model = cache / peers.PEERS[peer].model
-
-    def train(retrain: bool) -> None:
-        peers.train_cached(peer, data=data, cache=cache)
-
-    return Contestant(model, cache / f"{peer}.json", train, partial(load, model, *options))
+    command, load = peer_systems.command(peer, model, *options), partial(peer_systems.SYSTEMS[peer], model, *options)
+    return Contestant(model, cache / f"{peer}.json", _training_of(peer, data, cache), command, load)
 
 
-def write_input(test: Path, folder: Path, limit: int | None) -> None:
-    """Write the gold file and its blinded copy, at most `limit` sentences."""
+def _maltparser(data: Path, cache: Path) -> Contestant:
+    model, record = cache / peers.PEERS["maltparser"].model, cache / "maltparser.json"
+    command = partial(maltparser.command, model)
+    return Contestant(model, record, _training_of("maltparser", data, cache), command, None)
+
+
+def _training_of(peer: str, data: Path, cache: Path) -> Callable[[bool], object]:
+    return lambda retrain: peers.train_cached(peer, data=data, cache=cache)
+
+
+def write_input(test: Path, folder: Path, limit: int | None, copies: int) -> None:
+    """Write the gold file, at most `limit` sentences, its blinded copy, several copies of that, and one sentence."""
     blocks = list(conllu_columns.sentences(test))[:limit]
     conllu_columns.write_sentences(folder / GOLD, blocks)
-    conllu_columns.write_sentences(folder / BLIND, list(map(conllu_columns.blinded, blocks)))
+    blind = list(map(conllu_columns.blinded, blocks))
+    for name, some in ((BLIND, blind), (COPIES, blind * copies), (SINGLE, blind[:1])):
+        conllu_columns.write_sentences(folder / name, some)
+        maltparser.write_words((folder / name).with_suffix(maltparser.WORDS), some)
 
 
-def probe(options: Mapping[str, Any], name: str, folder: str) -> dict[str, Any]:
-    """Parse the file once in this fresh process; return the memory it took."""
-    blind, predicted = Path(folder, BLIND), Path(folder, PREDICTED)
-    system = contestants(options)[name].load()
-    loaded = measure.rss_mb()
-    system.convert(blind, predicted)
-    peak = measure.peak_rss_mb()
-    written = list(map(conllu_columns.arcs, conllu_columns.sentences(predicted)))
-    if system.arcs(system.prepare(blind)()) != written:
-        raise SystemExit("the timed call and the file that is scored differ; nothing is recorded")
-    return {"sees": system.sees, "rss_mb_loaded": loaded, "peak_rss_mb": peak}
+def run_command(contestant: Contestant, source: Path, target: Path) -> dict[str, float]:
+    """Parse a file by the command of a system; return what that took."""
+    path = {"PYTHONPATH": measure.python_path(measure.REPOSITORY)}
+    return measure.run_command(contestant.command(source, target), env=path)
 
 
-def describe(name: str, contestant: Contestant, options: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Measure what needs a process of its own, and score what that process wrote."""
+def describe(name: str, contestant: Contestant, folder: Path) -> dict[str, Any]:
+    """Measure the memory of the command that parses the file, and score what it wrote."""
     measure.say(f"{name}: memory and accuracy")
-    memory = measure.in_child("benchmarks.compare:probe", options=options, name=name, folder=folder)
+    gold, predicted = folder / GOLD, folder / f"{name} {PREDICTED}"
+    peak = run_command(contestant, folder / BLIND, predicted)["peak_rss_mb"]
+    if contestant.load is None:  # writes the words alone
+        answers = map(conllu_columns.arcs, conllu_columns.sentences(predicted))
+        blind = conllu_columns.sentences(folder / BLIND)
+        conllu_columns.write_sentences(predicted, list(map(conllu_columns.with_arcs, blind, answers)))
     trained = json.loads(contestant.record.read_text("utf-8")) if contestant.record.exists() else {}
-    gold, predicted = folder / GOLD, folder / PREDICTED
     return {
         "name": name,
-        **memory,
+        "sees": contestant.sees,
+        "peak_rss_mb": peak,
         "model_mb": measure.size_mb(contestant.model),
         "training": {key: trained.get(key) for key in ("commit", "settings", "cpu_seconds", "peak_rss_mb")},
         "scores": systems.own_scores(gold, predicted),
@@ -126,20 +147,35 @@ def describe(name: str, contestant: Contestant, options: Mapping[str, Any], fold
     }
 
 
-def speeds(options: Mapping[str, Any], folder: str, repeats: int) -> dict[str, dict[str, list[float]]]:
-    """Return words per CPU-second of every repeat, by kind of run and system."""
-    blind, target = Path(folder, BLIND), Path(folder, "timed.conllu")
+def parse_speeds(options: Mapping[str, Any], folder: str, repeats: int) -> dict[str, list[float]]:
+    """Return words per CPU-second of the parse alone, every repeat, of the systems that can be loaded."""
+    blind = Path(folder, BLIND)
     words = conllu_columns.count_words(blind)
-    loaded = {name: contestant.load() for name, contestant in contestants(options).items()}
-    kinds: dict[str, dict[str, Callable[[], Callable[[], object]]]] = {
-        "parse": {name: partial(system.prepare, blind) for name, system in loaded.items()},
-        "file_to_file": {name: partial(partial, system.convert, blind, target) for name, system in loaded.items()},
-    }
-    found = {}
-    for kind, tasks in kinds.items():
-        measure.say(f"{kind}: {repeats} rounds")
-        seconds = measure.interleaved(tasks, repeats)
-        found[kind] = {name: [words / value for value in values] for name, values in seconds.items()}
+    field = contestants(options)
+    loaded = {name: contestant.load() for name, contestant in field.items() if contestant.load is not None}
+    for name, system in loaded.items():
+        written = list(map(conllu_columns.arcs, conllu_columns.sentences(Path(folder, f"{name} {PREDICTED}"))))
+        if system.arcs(system.prepare(blind)()) != written:
+            raise SystemExit(f"{name}: the timed call and the file that is scored differ; nothing is recorded")
+    measure.say(f"the parse alone: {repeats} rounds")
+    seconds = measure.interleaved({name: partial(one.prepare, blind) for name, one in loaded.items()}, repeats)
+    return {name: [words / value for value in values] for name, values in seconds.items()}
+
+
+def command_speeds(field: Mapping[str, Contestant], folder: Path, repeats: int) -> dict[str, dict[str, list[float]]]:
+    """Return words per CPU-second of whole commands, and of the parse alone of systems that have only a command."""
+    words = conllu_columns.count_words(folder / COPIES)
+    found: dict[str, dict[str, list[float]]] = {"file_to_file": {name: [] for name in field}, "parse": {}}
+    measure.say(f"file to file: {repeats} rounds")
+    for number, order in enumerate(measure.rounds(list(field), repeats), start=1):
+        for name in order:
+            whole = run_command(field[name], folder / COPIES, folder / "timed.conllu")["cpu_seconds"]
+            found["file_to_file"][name].append(words / whole)
+            if field[name].load is None:
+                start = run_command(field[name], folder / SINGLE, folder / "timed.conllu")["cpu_seconds"]
+                found["parse"].setdefault(name, []).append(words / (whole - start))
+        latest = ", ".join(f"{name} {values[-1]:,.0f}" for name, values in found["file_to_file"].items())
+        measure.say(f"  round {number} of {repeats}, words per CPU-s: {latest}")
     return found
 
 
@@ -168,32 +204,48 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--retrain", action="store_true", help="do not use treetune models of the cache")
     parser.add_argument("--only", default="", help="only systems with this in their name")
     parser.add_argument("--repeats", type=int, default=10, help="timed rounds (default: %(default)s)")
+    parser.add_argument("--copies", type=int, default=10, help="of the test file, for commands (default: %(default)s)")
+    parser.add_argument("--maltparser", type=Path, metavar="JAR", help=f"MaltParser (default: {maltparser.VARIABLE})")
     parser.add_argument("--limit", type=int, help="only the first sentences of the test file, for a trial")
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
     """Measure everything and return the record."""
+    if options.maltparser is not None:
+        os.environ[maltparser.VARIABLE] = str(options.maltparser.resolve())
     chosen = {key: getattr(options, key) for key in FIELD}
     field = contestants(chosen)
+    if options.only in maltparser.NAME and (lacks := maltparser.missing()) is not None:
+        measure.say(lacks)
+    if not field:
+        raise SystemExit(f"--only: no system that can run here has {options.only!r} in its name")
     needed = {"UDPipe": "ufal.udpipe", "spaCy": "spacy"}
     measure.require(["udtools", *(needed[name.split()[0]] for name in field if name.split()[0] in needed)])
     for contestant in field.values():
         contestant.train(options.retrain)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write_input(options.data / TEST, folder, options.limit)
-        described = {name: describe(name, contestant, chosen, folder) for name, contestant in field.items()}
-        speed = measure.in_child("benchmarks.compare:speeds", options=chosen, folder=folder, repeats=options.repeats)
+        write_input(options.data / TEST, folder, options.limit, options.copies)
+        described = {name: describe(name, contestant, folder) for name, contestant in field.items()}
+        alone = measure.in_child(
+            "benchmarks.compare:parse_speeds", options=chosen, folder=folder, repeats=options.repeats
+        )
+        speed = command_speeds(field, folder, options.repeats)
+        speed["parse"] |= alone
         sentences = sum(1 for _ in conllu_columns.sentences(folder / GOLD))
         words = conllu_columns.count_words(folder / GOLD)
     for kind, by_name in speed.items():
         for name, values in by_name.items():
             described[name][kind] = {"words_per_cpu_second": measure.summary(values)}
+    about = f"the whole command on {options.copies} copies of the file: start, loading, reading, parsing, writing"
     settings = {"test": TEST.as_posix(), "limit": options.limit, "sentences": sentences, "words": words}
+    origin = measure.provenance(PACKAGES)
+    if maltparser.NAME in field:
+        origin["versions"] |= {"MaltParser": maltparser.version()}
     return {
         "benchmark": "compare",
-        **measure.provenance(PACKAGES),
-        "settings": {**settings, "repeats": options.repeats, "threads": 1},
+        **origin,
+        "settings": {**settings, "file_to_file": about, "repeats": options.repeats, "threads": 1},
         "systems": list(described.values()),
-        "ratios": ratios(speed["parse"]),
+        "ratios": {kind: ratios(by_name) for kind, by_name in speed.items()},
     }

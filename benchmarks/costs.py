@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
+import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -17,62 +17,54 @@ from typing import Any
 import numpy as np
 
 import treetune
-from benchmarks import conllu_columns, measure, training
+from benchmarks import measure, training
 from treetune import Example, Objective, TransitionParser, Tree
 from treetune.learning.ranker import Ranker
 from treetune.losses import Root
 from treetune.reorder import Reorderer, load_rules
 
-SENTENCES = 10
+SENTENCE = "She gave him a book he did not like.\n"
 TEST = training.PARTS["test"]
+PACKAGE = Path(treetune.__file__).parent
 
 
-def command_seconds(arguments: list[str], cache: Path) -> float:
-    """Return the CPU seconds of one run of the command line, with compiled kernels kept in `cache`."""
-    before = measure.cpu_seconds_of_children()
-    environment = {**os.environ, **measure.ONE_THREAD, "NUMBA_CACHE_DIR": str(cache)}
-    command = [sys.executable, "-m", "treetune", *arguments]
-    subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)
-    return measure.cpu_seconds_of_children() - before
-
-
-def startup_seconds(model: Path, test: Path, repeats: int) -> dict[str, list[float]]:
-    """Return the CPU seconds of every repeat, by command; each repeat starts with an empty numba cache."""
-    found: dict[str, list[float]] = {"first parse": [], "later parse": [], "--help": []}
+def startup_figures(repeats: int) -> dict[str, dict[str, list[float]]]:
+    """Return the figures of every repeat, by command; each repeat starts with a copy of the package without kernels."""
+    found: dict[str, dict[str, list[float]]] = {name: {} for name in ("first parse", "later parse", "--help")}
     for number in range(1, repeats + 1):
         with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            source = folder / "in.conllu"
-            blocks = list(conllu_columns.sentences(test))[:SENTENCES]
-            conllu_columns.write_sentences(source, list(map(conllu_columns.blinded, blocks)))
-            parse = ["parse", str(model), str(source), "-o", str(folder / "out.conllu"), "--quiet"]
-            for kind, arguments in (("first parse", parse), ("later parse", parse), ("--help", ["--help"])):
-                found[kind].append(command_seconds(arguments, folder / "numba"))
-        latest = ", ".join(f"{kind} {values[-1]:.2f}" for kind, values in found.items())
+            shutil.copytree(PACKAGE, Path(name, "treetune"), ignore=shutil.ignore_patterns("kernels-*"))
+            for kind, figures in found.items():
+                arguments = ["--help"] if kind == "--help" else ["parse", "-", "--quiet"]
+                environment = {"PYTHONPATH": measure.python_path(Path(name)), "NUMBA_CACHE_DIR": ""}
+                command = [sys.executable, "-m", "treetune", *arguments]
+                one = measure.run_command(command, text=SENTENCE, threads=None, cwd=name, env=environment)
+                for figure, value in one.items():
+                    figures.setdefault(figure, []).append(value)
+        latest = ", ".join(f"{kind} {figures['cpu_seconds'][-1]:.2f}" for kind, figures in found.items())
         measure.say(f"  {number} of {repeats}, CPU-s: {latest}")
     return found
 
 
 def startup_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the benchmark of starting."""
-    parser.add_argument("--model", type=Path, help="a model (default: beam 8 of the cache, trained if missing)")
-    parser.add_argument("--epochs", type=int, default=10, help="of that default model (default: %(default)s)")
-    parser.add_argument("--repeats", type=int, default=3, help="empty caches to start from (default: 3)")
+    parser.add_argument("--repeats", type=int, default=3, help="fresh installations to start from (default: 3)")
 
 
 def startup(options: argparse.Namespace) -> dict[str, Any]:
-    """Measure the first parse after installation, later ones, and ``--help``."""
-    model = options.model
-    if model is None:
-        settings = training.Settings(training.DEFAULT_BEAM, options.epochs, 0)
-        training.train_cached(settings, data=options.data, cache=options.cache)
-        model = settings.model(options.cache)
-    seconds = startup_seconds(model, options.data / TEST, options.repeats)
+    """Measure the first parse after installation, later ones, and ``--help``, with all processors."""
+    before = os.getloadavg()[0]
+    figures = startup_figures(options.repeats)
     return {
         "benchmark": "startup",
         **measure.provenance(["numpy", "numba"]),
-        "settings": {"sentences": SENTENCES, "repeats": options.repeats, "model_mb": measure.size_mb(model)},
-        "cpu_seconds": {kind: measure.summary(values) for kind, values in seconds.items()},
+        "settings": {"command": f'echo "{SENTENCE.strip()}" | treetune parse -', "repeats": options.repeats},
+        # Wall time tells of the program only where nothing else runs.
+        "load_before": before,
+        "commands": {
+            kind: {figure: measure.summary(values) for figure, values in found.items()}
+            for kind, found in figures.items()
+        },
     }
 
 

@@ -36,6 +36,16 @@ ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in _LIBRARIES}
 _T95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145)
 _NORMAL95 = 1.96
 
+_START = """
+import json, resource, subprocess, sys, time
+start = time.perf_counter()
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)
+wall = time.perf_counter() - start
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+peak = used.ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6
+print(json.dumps({"wall_seconds": wall, "cpu_seconds": used.ru_utime + used.ru_stime, "peak_rss_mb": peak}))
+"""
+
 
 def say(message: str) -> None:
     """Write one progress line to standard error."""
@@ -55,17 +65,42 @@ def cpu_seconds_of_children() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
+def run_command(command: Sequence[str], *, text: str = "", threads: int | None = 1, **places: Any) -> dict[str, float]:
+    """Run a command to its end; return wall seconds, CPU seconds and peak memory, those of its own children included.
+
+    `places` are `cwd` and `env` of the process; libraries get one thread unless `threads` is None.
+    """
+    environment = {**os.environ, **(ONE_THREAD if threads == 1 else {}), **places.pop("env", {})}
+    # A small process starts the command, because `ru_maxrss` of a fresh one starts at the size of its parent.
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", _START, *command],
+        env=environment,
+        input=text,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        **places,
+    )
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
 def peak_rss_mb() -> float:
     """Return the largest resident size this process has had, in MB of 10^6 bytes.
 
     On Linux from /proc, because `ru_maxrss` of a fresh process starts at the size of its parent.
     """
-    return _from_proc("VmHWM") or _ru_maxrss_mb()
+    return _from_proc("VmHWM") or _ru_maxrss_mb(resource.RUSAGE_SELF)
+
+
+def peak_rss_mb_of_children() -> float:
+    """Return the largest resident size of a child process that has ended, in MB."""
+    return _ru_maxrss_mb(resource.RUSAGE_CHILDREN)
 
 
 def rss_mb() -> float:
     """Return the resident size of this process now (where /proc is missing: its peak), in MB."""
-    return _from_proc("VmRSS") or _ru_maxrss_mb()
+    return _from_proc("VmRSS") or _ru_maxrss_mb(resource.RUSAGE_SELF)
 
 
 def _from_proc(field: str) -> float:
@@ -76,9 +111,9 @@ def _from_proc(field: str) -> float:
     return int(line.split()[1]) * 1024 / 1e6
 
 
-def _ru_maxrss_mb() -> float:
+def _ru_maxrss_mb(who: int) -> float:
     unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
+    return resource.getrusage(who).ru_maxrss * unit / 1e6
 
 
 def size_mb(path: Path) -> float:

@@ -1,4 +1,4 @@
-"""Train the parsers treetune is compared with, UDPipe 1 and spaCy, on UD English EWT; keep them in a cache folder.
+"""Train the parsers treetune is compared with, UDPipe 1, spaCy and MaltParser, on UD English EWT, into a cache folder.
 
 A peer is trained in a process of its own, with one thread, and only when the cache holds no model made with
 the same settings from the same file. Beside each model lies a record of what training cost.
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks import measure
+from benchmarks import maltparser, measure
 
 TRAIN, DEV = Path("ud", "en_ewt-train.conllu"), Path("ud", "en_ewt-dev.conllu")
 UDPIPE = tomllib.loads(Path(__file__).with_name("udpipe.toml").read_text(encoding="utf-8"))
@@ -71,6 +71,11 @@ def train_spacy(data: Path, model: Path) -> None:
         (folder / "model-best").rename(model)
 
 
+def train_maltparser(data: Path, model: Path) -> None:
+    """Train MaltParser on gold tags."""
+    maltparser.train(data / TRAIN, model)
+
+
 def spacy_docs(path: Path) -> list[Any]:
     """Read a CoNLL-U file as spaCy's own converter does, one sentence a Doc."""
     from spacy.training.converters import conllu_to_docs
@@ -91,6 +96,7 @@ PEERS = {
     "udpipe": Peer(train_udpipe, UDPIPE["udpipe"], "udpipe.model"),
     "udpipe-text": Peer(train_udpipe_text, UDPIPE["udpipe-text"], "udpipe-text.model"),
     "spacy": Peer(train_spacy, {"spacy.cfg": SPACY_CONFIG.read_text(encoding="utf-8")}, "spacy-model"),
+    "maltparser": Peer(train_maltparser, maltparser.TRAINING, "maltparser.mco"),
 }
 
 
@@ -98,13 +104,15 @@ def train_here(name: str, data: str, cache: str) -> dict[str, Any]:
     """Train one peer in this process, write its model and record, and return the record."""
     peer, folder = PEERS[name], Path(cache)
     seconds = measure.cpu_seconds(lambda: peer.train(Path(data), folder / peer.model))
+    seconds += measure.cpu_seconds_of_children()
+    peak = max(measure.peak_rss_mb(), measure.peak_rss_mb_of_children())
     record = {
         **measure.provenance(["ufal.udpipe", "spacy", "thinc"]),
         "peer": name,
         "settings": peer.settings,
         "train_sha256": measure.sha256(Path(data) / TRAIN),
         "cpu_seconds": seconds,
-        "peak_rss_mb": measure.peak_rss_mb(),
+        "peak_rss_mb": peak,
     }
     measure.write_json(folder / f"{name}.json", record)
     return record

@@ -1,15 +1,15 @@
 """Training of parsers: CPU time, memory, size of the model file and accuracy over seeds.
 
-Each seed is trained in a process of its own on one thread, from the treebank file to the model file; "memory above the
-interpreter" is its peak less what it held when numpy and numba had been imported. Models stay in the cache, beside a
-record of what they cost, until `--retrain`; the record names the commit.
+Each seed is trained by `treetune train` as users run it, with its checkpoint, on one thread, from the treebank file to
+the model file; "memory above the interpreter" is its peak less that of a process that imports numpy and numba. Models
+stay in the cache, beside a record of what they cost, until `--retrain`; the record names the commit.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,7 +18,8 @@ from typing import Any
 import treetune
 from benchmarks import measure
 from treetune.evaluation import evaluate_trees
-from treetune.models.registry import PARSERS, make_parser
+from treetune.models.registry import PARSERS
+from treetune.storage import inspect
 
 TRAIN, PARTS = measure.TRAIN, measure.PARTS
 # What the peers see, so no FEATS.
@@ -53,23 +54,20 @@ class Settings:
 
 
 def train_here(settings: Mapping[str, Any], data: str, cache: str) -> dict[str, Any]:
-    """Train one model in this process, write it and its record, and return the record."""
-    for heavy in ("numpy", "numba"):
-        importlib.import_module(heavy)
-    before = measure.rss_mb()
+    """Train one model, write its record, and return that."""
     chosen, folder = Settings(**settings), Path(data)
     model = chosen.model(Path(cache))
-    learning: dict[str, Any] = {}
-    seconds = measure.cpu_seconds(lambda: learning.update(train_and_save(chosen, folder, model)))
+    interpreter = measure.run_command([sys.executable, "-c", "import numpy, numba"])["peak_rss_mb"]
+    took = measure.run_command(command(chosen, folder, model))
     record = {
         **measure.provenance(["numpy", "numba"]),
         "settings": asdict(chosen),
-        "learning": learning,
+        "learning": inspect(model).info["config"]["learner"],
         "train_sha256": measure.sha256(folder / TRAIN),
-        "cpu_seconds": seconds,
-        "cpu_minutes": seconds / 60,
-        "peak_rss_mb": measure.peak_rss_mb(),
-        "memory_mb": measure.peak_rss_mb() - before,
+        "cpu_seconds": took["cpu_seconds"],
+        "cpu_minutes": took["cpu_seconds"] / 60,
+        "peak_rss_mb": took["peak_rss_mb"],
+        "memory_mb": took["peak_rss_mb"] - interpreter,
         "model_mb": measure.size_mb(model),
         **accuracies(model, folder),
     }
@@ -77,15 +75,15 @@ def train_here(settings: Mapping[str, Any], data: str, cache: str) -> dict[str, 
     return record
 
 
-def train_and_save(settings: Settings, data: Path, model: Path) -> Mapping[str, Any]:
-    """Read the treebank, train with the best epoch chosen on dev, write the model; return the learner's settings."""
-    parser = make_parser(settings.parser, beam=settings.beam, features=settings.features, inputs=INPUTS)
-    treebank, dev = (list(treetune.read_trees(data / part)) for part in (TRAIN, PARTS["dev"]))
-    for progress in treetune.train(parser, treebank, dev=dev, epochs=settings.epochs, seed=settings.seed):
-        if progress.dev is not None:
-            measure.say(f"  epoch {progress.epoch}: dev LAS {100 * progress.dev['LAS']:.2f}")
-    treetune.save(parser, model)
-    return progress.settings
+def command(settings: Settings, data: Path, model: Path) -> list[str]:
+    """Return the command that trains a model, the best epoch chosen on dev."""
+    beam = [] if settings.beam is None else [f"--beam={settings.beam}"]
+    return [
+        *(sys.executable, "-m", "treetune", "train", str(data / TRAIN)),
+        *(f"--dev={data / PARTS['dev']}", f"--model={model}", f"--parser={settings.parser}", *beam),
+        *(f"--features={settings.features}", f"--epochs={settings.epochs}", f"--seed={settings.seed}"),
+        *("--set", f"model.inputs={json.dumps(INPUTS)}"),
+    ]
 
 
 def accuracies(model: Path, data: Path) -> dict[str, float]:

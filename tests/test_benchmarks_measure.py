@@ -66,6 +66,20 @@ def test_peak_memory_of_a_child_is_its_own_and_not_its_parents() -> None:
         assert 1 < peak < 200
 
 
+def test_a_command_is_measured_with_its_children_and_without_its_parent(tmp_path: Path) -> None:
+    ballast = bytearray(300_000_000)
+    ballast[::4096] = b"x" * len(ballast[::4096])
+    inner = "import os, sys; sum(range(3_000_000)); open('seen', 'w').write(os.environ['WORD'] + sys.stdin.read())"
+    outer = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {inner!r}], check=True)"
+    found = measure.run_command([sys.executable, "-c", outer], text="in", cwd=tmp_path, env={"WORD": "out"})
+    assert (tmp_path / "seen").read_text() == "outin"
+    assert found["wall_seconds"] > 0
+    assert found["cpu_seconds"] > measure.cpu_seconds(lambda: sum(range(1_000_000)))
+    assert 1 < found["peak_rss_mb"] < 200
+    with pytest.raises(subprocess.CalledProcessError):
+        measure.run_command([sys.executable, "-c", "raise SystemExit(3)"])
+
+
 def test_size_of_a_folder_is_that_of_all_files_below(tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     (tmp_path / "one").write_bytes(b"x" * 1_000_000)

@@ -26,7 +26,14 @@ def summary(mean: float, interval: float = 0.5, repeats: int = 2) -> dict[str, A
 COMPARE: dict[str, Any] = {
     "benchmark": "compare",
     **ORIGIN,
-    "settings": {"test": "ud/x.conllu", "limit": None, "sentences": 20, "words": 1234, "repeats": 2},
+    "settings": {
+        "test": "ud/x.conllu",
+        "limit": None,
+        "sentences": 20,
+        "words": 1234,
+        "repeats": 2,
+        "file_to_file": "all of it",
+    },
     "systems": [
         {
             "name": "treetune beam 8",
@@ -41,7 +48,10 @@ COMPARE: dict[str, Any] = {
             "file_to_file": {"words_per_cpu_second": summary(30000.0, 99.9)},
         }
     ],
-    "ratios": [{"faster": "treetune beam 8", "than": "UDPipe beam 5", "times": summary(4.567, 0.123)}],
+    "ratios": {
+        kind: [{"faster": "treetune beam 8", "than": "UDPipe beam 5", "times": summary(times, 0.123)}]
+        for kind, times in (("file_to_file", 4.567), ("parse", 5.432))
+    },
 }
 RAW_TEXT: dict[str, Any] = {
     "benchmark": "raw_text",
@@ -102,7 +112,19 @@ VERSIONS: dict[str, Any] = {
         }
     ],
 }
-STARTUP = {"benchmark": "startup", **ORIGIN, "cpu_seconds": {"first parse": summary(9.876, 0.1)}}
+STARTUP: dict[str, Any] = {
+    "benchmark": "startup",
+    **ORIGIN,
+    "settings": {"command": "treetune parse -", "repeats": 2},
+    "load_before": 0.25,
+    "commands": {
+        "first parse": {
+            "wall_seconds": summary(5.432, 0.1),
+            "cpu_seconds": summary(9.876, 0.1),
+            "peak_rss_mb": summary(345.6, 1.2),
+        }
+    },
+}
 EARLIER: dict[str, Any] = {
     "benchmark": "earlier",
     "title": "Other parsers",
@@ -126,13 +148,17 @@ def test_comparison_shows_scores_speed_and_ratio() -> None:
         "87.50",
         "88.00",
         "19 of 20",
-        "40,000 ± 123",
         "30,000 ± 100",
+        "40,000 ± 123",
         "180",
         "12.3",
         "1.5",
     ]
-    assert "treetune beam 8 parses 4.57 ± 0.12 times as fast as UDPipe beam 5." in text
+    assert (
+        "* treetune beam 8 parses 4.57 ± 0.12 times as fast as UDPipe beam 5 from file to file; "
+        "the parse alone 5.43 ± 0.12 times." in text
+    )
+    assert "File to file: all of it." in text
     assert "1,234 words" in text
 
 
@@ -193,13 +219,14 @@ def test_a_page_orders_sections_and_names_their_origin() -> None:
     page = report.page([STARTUP, TRAINING, EARLIER, VERSIONS, COMPARE, RAW_TEXT])
     assert [line for line in page.splitlines() if line.startswith("## ")] == [
         "## From raw text",
-        "## Compared with UDPipe and spaCy",
+        "## Compared with other parsers",
         "## Before and now",
         "## Other parsers",
         "## Training",
         "## Start-up",
     ]
-    assert "| first parse | 9.88 ± 0.10 |" in page
+    assert "| first parse | 5.43 ± 0.10 | 9.88 ± 0.10 | 346 ± 1 |" in page
+    assert "The load average before was 0.2 on 2 cores" in page
     assert "commit `0123456789ab` on Test CPU, 2 cores" in page
     assert "commit `0123456789ab` with local changes" in page
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ from typing import Any
 import pytest
 
 import treetune
-from benchmarks import compare, costs, measure, training
+from benchmarks import compare, costs, maltparser, measure, training
 from benchmarks.__main__ import BENCHMARKS, command_line, main
 from benchmarks.training import Settings
 from experiment_samples import write_treebanks
@@ -112,6 +114,11 @@ def test_another_treebank_is_trained_on_anew(small: Path, tmp_path: Path, monkey
     assert training.train_cached(settings, data=small, cache=tmp_path) == fresh
 
 
+@pytest.fixture(autouse=True)
+def no_maltparser(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(maltparser.VARIABLE, raising=False)
+
+
 def field(*words: str) -> dict[str, compare.Contestant]:
     return compare.contestants(vars(options("compare", *words)))
 
@@ -130,6 +137,61 @@ def test_graph_parsers_can_be_left_out_or_stand_alone() -> None:
 
 def test_a_model_on_disk_takes_part_under_its_name() -> None:
     assert field("--model", "mine, reranked=some.model", "--only", "mine")["mine, reranked"].model == Path("some.model")
+
+
+FAKE_JAVA = """#!{python}
+import sys, time
+given = dict(zip(sys.argv, sys.argv[1:]))
+words = open(given["-i"]).read()
+sum(range(10 * len(words)))
+rows = [line.split("\\t") for line in words.splitlines()]
+assert all(len(row) in (1, 10) and row[0].isdigit() == (len(row) == 10) for row in rows)
+if given["-m"] == "learn":
+    open(given["-w"] + "/" + given["-c"] + ".mco", "w").write(given["-a"])
+else:
+    for row in filter(lambda row: len(row) == 10, rows):
+        assert row[6:8] == ["_", "_"]
+        row[6:8] = [str(int(row[0]) - 1), "root" if row[0] == "1" else "dep"]
+    open(given["-o"], "w").write("\\n".join("\\t".join(row) for row in rows) + "\\n")
+"""
+
+
+def test_maltparser_takes_part_by_its_command(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    java, jar, out = tmp_path / "java", tmp_path / "maltparser-1.9.0.jar", tmp_path / "out.json"
+    java.write_text(FAKE_JAVA.format(python=sys.executable))
+    java.chmod(0o755)
+    jar.touch()
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    words = ["--beams", "--graphs", "--only=Malt", "--repeats=2", "--copies=9", f"--maltparser={jar}"]
+    main(["run", "compare", f"--data={small}", f"--cache={tmp_path}", f"--out={out}", *words])
+    record = json.loads(out.read_text(encoding="utf-8"))
+    assert record["versions"]["MaltParser"] == "1.9.0"
+    (system,) = record["systems"]
+    assert system["training"]["settings"] == maltparser.TRAINING
+    gold = list(treetune.read_trees(small / "ud" / "en_ewt-test.conllu"))
+    right = sum(head == word for one in gold for word, head in enumerate(one.gold.heads[1:]))
+    assert system["scores"]["UAS"] == pytest.approx(100 * right / sum(len(one.sentence) for one in gold))
+    # The start of the process is left out of the parse alone.
+    whole, alone = (system[kind]["words_per_cpu_second"]["raw"] for kind in ("file_to_file", "parse"))
+    assert all(a < b for a, b in zip(whole, alone, strict=True))
+
+
+def test_maltparser_is_left_out_aloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(maltparser, "JAVA", sys.executable)
+    assert maltparser.missing() == (
+        "MaltParser is left out: its jar is not named; use --maltparser JAR or set MALTPARSER_JAR"
+    )
+    monkeypatch.setenv("MALTPARSER_JAR", str(tmp_path / "none.jar"))
+    assert maltparser.missing() == (
+        f"MaltParser is left out: there is no file {tmp_path / 'none.jar'}; --maltparser names its jar"
+    )
+    monkeypatch.setattr(maltparser, "JAVA", "no-such-program")
+    assert maltparser.missing() == ("MaltParser is left out: there is no 'java' on the path; install a Java runtime")
+    said: list[str] = []
+    monkeypatch.setattr(measure, "say", said.append)
+    with pytest.raises(SystemExit, match=r"^--only: no system that can run here has 'Malt' in its name$"):
+        compare.run(options("compare", "--only=Malt"))
+    assert said == [maltparser.missing()]
 
 
 def test_speeds_of_graph_parsers_are_divided_round_by_round() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import hashlib
 import pickle
 import shutil
@@ -12,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from numba import njit
+from numba.core.errors import TypingError
 
-from treetune.features import kernel_cache
+from treetune.features import kernel_cache, linked_code
 from treetune.features._kernels import entry, inner, part
 
 
@@ -128,6 +131,54 @@ def test_kernels_that_others_call_are_linked_into_them(folder: Path) -> None:
         with pytest.raises(ValueError, match="odd"):
             kernel(4)
     assert len(list(folder.iterdir())) == 1
+
+
+def test_numbas_own_compiler_serves_where_its_parts_have_other_names(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def step(value):  # type: ignore[no-untyped-def]
+        return value * 3 + 1 if value % 2 else value // 2
+
+    def steps_to_one(options: dict[str, Any]) -> list[int]:
+        inlined, linked = (njit(**options, forceinline=inline)(step) for inline in (True, False))
+
+        @entry
+        def count(value):  # type: ignore[no-untyped-def]
+            found = 0
+            while value != 1:
+                value = linked(value) if found % 2 else inlined(value)
+                found += 1
+            return found
+
+        counts = [count(value) for value in range(1, 30)]
+        assert sum(count.stats.cache_misses.values()) == 1
+        count._cache.flush()
+        return counts
+
+    ours = linked_code.linked_options()
+    monkeypatch.setattr(linked_code, "_USED", ("no_such_method",))
+    numbas = linked_code.linked_options()
+    assert ours.keys() - numbas.keys() == {"pipeline_class"}
+    counts = steps_to_one(ours)
+    assert counts == steps_to_one(numbas)
+    assert counts[26] == 111  # 27 takes the longest
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_the_garbage_collector_is_as_before_when_a_kernel_is_compiled(collects: bool, folder: Path) -> None:
+    def fails(value):  # type: ignore[no-untyped-def]
+        return value.no_such_attribute
+
+    was_enabled = gc.isenabled()
+    (gc.enable if collects else gc.disable)()
+    try:
+        assert compiled()
+        assert gc.isenabled() is collects
+        with pytest.raises(TypingError):
+            entry(fails)(1)
+        assert gc.isenabled() is collects
+    finally:
+        (gc.enable if was_enabled else gc.disable)()
 
 
 def test_folders_of_older_sources_are_removed(folder: Path) -> None:

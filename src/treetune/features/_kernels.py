@@ -17,10 +17,10 @@ import numpy as np
 from numba import njit
 
 from treetune.features.kernel_cache import KernelCache
-from treetune.features.linked_code import linked_options
+from treetune.features.linked_code import EntryCompiler, linked_options
 
 _LEAN: dict[str, Any] = {"_nrt": False}
-_ENTRY: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
+_ENTRY: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True, "pipeline_class": EntryCompiler}
 _PART: dict[str, Any] = linked_options()
 
 
