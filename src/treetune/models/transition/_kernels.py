@@ -251,7 +251,7 @@ def clear_front(work, state):  # type: ignore[no-untyped-def]
     work.state_sets[state] = 0
 
 
-CAN_SHIFT, CAN_REDUCE, CAN_LEFT, CAN_RIGHT = 1, 2, 4, 8
+CAN_SHIFT, CAN_REDUCE, CAN_LEFT, CAN_RIGHT = 1, 2, 4, 8  # bit i: SHIFT, REDUCE, LEFT or RIGHT
 
 
 @inner
@@ -788,18 +788,16 @@ def _offer_arcs(work, setup, state, first, word, from_root, count):  # type: ign
 @inner
 def offer_moves(work, setup, state, moves, n, count):  # type: ignore[no-untyped-def]
     """Offer every legal transition of a scored state to the next beam; return the candidates kept."""
-    score, beam = work.scores[state], setup.beam
-    if moves & CAN_SHIFT:
-        count = _offer(work, count, beam, score + work.sums[SHIFT], state, np.int64(SHIFT))
-    if moves & CAN_REDUCE:
-        count = _offer(work, count, beam, score + work.sums[REDUCE], state, np.int64(REDUCE))
+    score, n_labels = work.scores[state], setup.labels.at_root.shape[0]
+    # Loops, so that what is inlined is inlined once.
+    for action in range(LEFT):
+        if moves >> action & 1:
+            count = _offer(work, count, setup.beam, score + work.sums[action], state, np.int64(action))
     front = work.states[state, FRONT]
-    if moves & CAN_LEFT:
-        word = work.nodes[work.states[state, TOP], WORD]
-        count = _offer_arcs(work, setup, state, np.int64(LEFT), word, front == n + 1, count)
-    if moves & CAN_RIGHT:
-        first = LEFT + setup.labels.at_root.shape[0]
-        count = _offer_arcs(work, setup, state, first, front, np.bool_(False), count)
+    for side in range(2):
+        if moves >> (LEFT + side) & 1:
+            word = front if side else work.nodes[work.states[state, TOP], WORD]
+            count = _offer_arcs(work, setup, state, LEFT + side * n_labels, word, front == n + 1, count)
     return count
 
 
