@@ -28,6 +28,7 @@ COMMANDS = (
     "evaluate",
     "jackknife",
     "rerank",
+    "calibrate",
     "clusters",
     "info",
     "models",

@@ -30,6 +30,7 @@ from treetune.corpus.formats import FORMATS, Format, find_format, format_of, nam
 from treetune.corpus.sentence import Example, Tree, name_sentence
 from treetune.corpus.table import SentenceTable, read_tables
 from treetune.errors import ConfigError, DataError
+from treetune.models.confidence import Calibration, calibration_of
 from treetune.models.pipeline import KeepTags, Pipeline
 
 # Sentences of a table: as many as stay in the processor's cache.
@@ -85,6 +86,9 @@ def parse(
     k_best: Annotated[
         int | None, typer.Option("--k-best", min=1, help="Write the K best trees of each sentence.")
     ] = None,
+    confidence: Annotated[
+        bool, typer.Option("--confidence", help="Write into MISC how probable each arc is ('treetune calibrate').")
+    ] = False,
     threads: Annotated[int, typer.Option(min=1, help="Threads to parse with; the result is the same.")] = 1,
     constrained: Annotated[
         bool,
@@ -120,6 +124,10 @@ def parse(
     writes = output_format(file_format, output, _default_format(source, output))
     if k_best is not None and not writes.k_best_formatter and "comments" not in writes.holds:
         raise ConfigError(f"--k-best writes ranks as comments, and {writes.title} has none; write CoNLL-U instead")
+    if confidence and "comments" not in writes.holds:
+        raise ConfigError(f"--confidence needs MISC, and {writes.title} has none; write CoNLL-U instead")
+    if confidence and k_best is not None:
+        raise ConfigError("--confidence is about the best tree, --k-best writes others too; leave one of them out")
     _check_parts(pipeline, model, k_best=k_best, constrained=constrained, keep_tags=keep_tags, base=base)
     if pipeline.parser is None:
         note(f"{model} has no parser; what is written has no trees", quiet=quiet)
@@ -129,6 +137,7 @@ def parse(
     report = SkipReport()
     kept: KeepTags = "known" if retag else keep_tags
     job = _Job(pipeline, source, writes, k_best=k_best, threads=threads, constrained=constrained, keep_tags=kept)
+    job.calibration = calibration_of(pipeline.parser) if confidence else None
     writing = Writing(output, "parsing", quiet, source=source, reads=reads)
     if job.is_plain and reads is writes and base is None:
         tables = read_tables(source, size=TABLE * threads, strict=not lenient, report=report)
@@ -216,12 +225,14 @@ class _Job:
     threads: int
     constrained: bool
     keep_tags: KeepTags
+    calibration: Calibration | None = None
 
     @property
     def is_plain(self) -> bool:
         """Whether CoNLL-U is written with one tree for each sentence and is otherwise as it was read."""
         has_trees = self.pipeline.parser is not None and not self.pipeline.taggers
-        return has_trees and self.writes.name == "conllu" and self.k_best is None and not self.constrained
+        is_usual = self.k_best is None and not self.constrained and self.calibration is None
+        return has_trees and self.writes.name == "conllu" and is_usual
 
     def parse_tables(self, tables: Iterator[SentenceTable]) -> Iterator[TextChunk]:
         """Yield the text of each table, and the number of its sentences and words.
@@ -274,6 +285,10 @@ class _Job:
         if parser is None:
             return (form(sentence, Tree.unknown(len(sentence)), None) for sentence in sentences)
         constraints = [example.gold for example in chunk] if self.constrained else None
+        if self.calibration is not None:
+            lists = parser.k_best_batch(sentences, self.calibration.k, threads=self.threads, constraints=constraints)
+            noted = map(self.calibration.annotate, sentences, lists)
+            return (form(one, found[0].output, None) for one, found in zip(noted, lists, strict=True))
         if self.k_best is None:
             trees = parser.predict_batch(sentences, threads=self.threads, constraints=constraints)
             return (form(sentence, tree, None) for sentence, tree in zip(sentences, trees, strict=True))
