@@ -46,10 +46,10 @@ def test_the_fit_recovers_the_function_that_made_the_data(parser: treetune.Trans
         dev.append(Example(treetune.Sentence.of(["x"]), Tree.of([0], ["b" if wrong else "a"])))
 
     class Fixed:
-        def k_best_batch(self, sentences: object, k: int, *, threads: int) -> list[list[Candidate[Tree]]]:
+        def k_best_batch(self, sentences: object, k: int, *, threads: int = 1) -> list[list[Candidate[Tree]]]:
             return lists
 
-    calibration, probabilities, right = calibrate(Fixed(), dev, k=2)  # type: ignore[arg-type]
+    calibration, probabilities, right = calibrate(Fixed(), dev, k=2)
     assert calibration.parameters[:2] == pytest.approx((0.3, 0.9), abs=0.06)
     assert calibration.parameters[2:] == pytest.approx((0.0, 0.0))
     assert reliability(probabilities.tolist(), right.tolist()).error < 0.01

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treetune.corpus.sentence import UNKNOWN_HEAD, Example, Tree
+from treetune.corpus.sentence import UNKNOWN_HEAD, Example, Sentence, Tree
 from treetune.errors import DataError
-from treetune.models.base import Parser
+from treetune.models.base import Candidate
 from treetune.models.confidence import CONFIDENCE_K, PARAMETERS, Calibration, logistic, margin_features
 
 _ITERATIONS, _PENALTY, _SMALLEST_STEP = 100, 1e-3, 1e-9
 
 
+class KBestParser(Protocol):
+    """What has k-best lists of trees."""
+
+    def k_best_batch(
+        self, sentences: Sequence[Sentence], k: int, *, threads: int = 1
+    ) -> Sequence[Sequence[Candidate[Tree]]]:
+        """Return the k-best list of each sentence."""
+        ...
+
+
 def calibrate(
-    parser: Parser, dev: Sequence[Example], *, k: int = CONFIDENCE_K, threads: int = 1
+    parser: KBestParser, dev: Sequence[Example], *, k: int = CONFIDENCE_K, threads: int = 1
 ) -> tuple[Calibration, NDArray[np.float64], NDArray[np.bool_]]:
     """Return the calibration, and for all words with a gold head the probability of the arc and whether it is right."""
     lists = parser.k_best_batch([example.sentence for example in dev], k, threads=threads)
