@@ -26,6 +26,7 @@ COMMANDS = (
     "parse",
     "tag",
     "evaluate",
+    "analyse",
     "jackknife",
     "rerank",
     "calibrate",

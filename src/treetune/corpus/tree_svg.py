@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from html import escape
 
 from treetune.corpus.sentence import ABSENT, Sentence, Tree
@@ -15,12 +15,15 @@ LEVEL = 26
 """Height of an arc for each level below it."""
 START, START_GAP, START_WIDTH = 7.0, 4.0, 14.0
 """Where the arcs of a head start: the first so far from its middle, the next so far apart, all within so much."""
-INK, ARC = "#1b1f24", "#57606a"
+INK, ARC, WRONG = "#1b1f24", "#57606a", "#c1121f"
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def tree_svg(sentence: Sentence, tree: Tree) -> str:
-    """Return a picture of a tree, complete or partial: one ``<svg>`` element without scripts, all text escaped."""
+def tree_svg(sentence: Sentence, tree: Tree, *, marked: Collection[int] = (), marked_tags: Collection[int] = ()) -> str:
+    """Return a picture of a tree, complete or partial: one ``<svg>`` element without scripts, all text escaped.
+
+    The arcs of the words in `marked` are red and thick, the tags of those in `marked_tags` red: what is wrong.
+    """
     size = len(sentence)
     tags = ["" if tag == ABSENT else tag for tag in sentence.upos]
     widths = [
@@ -30,11 +33,15 @@ def tree_svg(sentence: Sentence, tree: Tree) -> str:
     positions, width = word_positions(widths, range(1, size + 1))
     heights = arc_heights(tree)
     words_y = MARGIN + LEVEL * (max(heights.values(), default=0) + 1) + SIZE
-    parts = [open_svg(width, words_y + LABEL_SIZE + MARGIN), *draw_arcs(tree, positions, heights, words_y - SIZE - 4)]
+    parts = [
+        open_svg(width, words_y + LABEL_SIZE + MARGIN),
+        *draw_arcs(tree, positions, heights, words_y - SIZE - 4, marked),
+    ]
     for word, x in positions.items():
         parts.append(svg_text(sentence.forms[word], x, words_y, SIZE, INK))
         if tags[word]:
-            parts.append(svg_text(tags[word], x, words_y + LABEL_SIZE + 8, LABEL_SIZE, ARC))
+            colour = WRONG if word in marked_tags else ARC
+            parts.append(svg_text(tags[word], x, words_y + LABEL_SIZE + 8, LABEL_SIZE, colour))
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
@@ -87,14 +94,17 @@ def arc_heights(tree: Tree) -> dict[int, int]:
     return heights
 
 
-def draw_arcs(tree: Tree, positions: dict[int, float], heights: dict[int, int], base: float) -> Iterator[str]:
+def draw_arcs(
+    tree: Tree, positions: dict[int, float], heights: dict[int, int], base: float, marked: Collection[int] = ()
+) -> Iterator[str]:
     """Yield the arcs of a tree with arrowheads and labels, and the label of the root; words begin below `base`."""
     offsets = _start_offsets(tree)
     for head, word, label in tree.arcs():
+        colour, ink, stroke = (WRONG, WRONG, 2.4) if word in marked else (ARC, INK, 1.3)
         if head == 0:
             yield (
                 f'<text x="{positions[word]:.1f}" y="{base - 12 - LEVEL * _above(tree, word, heights):.1f}" '
-                f'font-size="{LABEL_SIZE}" font-weight="bold" fill="{INK}">{xml_text(label)}</text>'
+                f'font-size="{LABEL_SIZE}" font-weight="bold" fill="{ink}">{xml_text(label)}</text>'
             )
             continue
         start, end = positions[head] + offsets[word], positions[word]
@@ -103,14 +113,13 @@ def draw_arcs(tree: Tree, positions: dict[int, float], heights: dict[int, int], 
         yield (
             f'<path d="M {start:.1f} {base} L {start:.1f} {top + 14:.1f} Q {start:.1f} {top:.1f} {start + bend:.1f} '
             f"{top:.1f} L {end - bend:.1f} {top:.1f} Q {end:.1f} {top:.1f} {end:.1f} {top + 14:.1f} L {end:.1f} "
-            f'{base - 5}" fill="none" stroke="{ARC}" stroke-width="1.3"/>'
+            f'{base - 5}" fill="none" stroke="{colour}" stroke-width="{stroke}"/>'
         )
-        yield (
-            f'<path d="M {end - 3.5:.1f} {base - 7} L {end:.1f} {base} L {end + 3.5:.1f} {base - 7} Z" fill="{ARC}"/>'
-        )
+        tip = f"M {end - 3.5:.1f} {base - 7} L {end:.1f} {base} L {end + 3.5:.1f} {base - 7} Z"
+        yield f'<path d="{tip}" fill="{colour}"/>'
         middle, half = (start + end) / 2, text_width(label, LABEL_SIZE) / 2 + 3
         yield f'<rect x="{middle - half:.1f}" y="{top - 8:.1f}" width="{2 * half:.1f}" height="16" fill="white"/>'
-        yield svg_text(label, middle, round(top + 4, 1), LABEL_SIZE, ARC)
+        yield svg_text(label, middle, round(top + 4, 1), LABEL_SIZE, colour)
 
 
 def _start_offsets(tree: Tree) -> dict[int, float]:

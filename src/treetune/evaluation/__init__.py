@@ -4,7 +4,8 @@
 the attachment scores of a corpus, `tagging` the accuracy of tags, `entities` the F1 of spans, `ordering` the scores of
 word orders, `alignment` the F1 of systems that tokenize the text themselves. `scorers` says how each kind of output is
 scored, `breakdown` has precision and recall by label and length, `significance` and `comparison` test whether two
-systems differ, `report` makes plain-text tables.
+systems differ, `report` makes plain-text tables. `analysis` says what systems get wrong and what to fix next,
+`analysis_report` and `sections` make a report of it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from treetune.evaluation.alignment import TextScores, evaluate_text
+    from treetune.evaluation.analysis import Analysis, analyse
+    from treetune.evaluation.analysis_report import report_sections
     from treetune.evaluation.base import ComparableScores, CorpusScores
     from treetune.evaluation.breakdown import LENGTHS, Tally
     from treetune.evaluation.comparison import Comparison, compare
@@ -52,6 +55,7 @@ if TYPE_CHECKING:
 
 # Names are imported when first used: a parser needs one of these modules.
 _HOMES = {
+    "Analysis": "analysis",
     "ComparableScores": "base",
     "Comparison": "comparison",
     "CorpusScores": "base",
@@ -73,6 +77,7 @@ _HOMES = {
     "TagTable": "tag_tables",
     "Tally": "breakdown",
     "TextScores": "alignment",
+    "analyse": "analysis",
     "attachment_counts": "counts",
     "bootstrap_interval": "significance",
     "compare": "comparison",
@@ -94,6 +99,7 @@ _HOMES = {
     "paired_bootstrap": "significance",
     "paired_bootstraps": "significance",
     "punctuation": "counts",
+    "report_sections": "analysis_report",
     "strip_subtype": "counts",
     "tag_scorer": "tagging",
     "tag_table": "tag_tables",
@@ -104,6 +110,7 @@ __all__ = [
     "LENGTHS",
     "METRICS",
     "TREES",
+    "Analysis",
     "ComparableScores",
     "Comparison",
     "CorpusScores",
@@ -121,6 +128,7 @@ __all__ = [
     "TagTable",
     "Tally",
     "TextScores",
+    "analyse",
     "attachment_counts",
     "bootstrap_interval",
     "compare",
@@ -142,6 +150,7 @@ __all__ = [
     "paired_bootstrap",
     "paired_bootstraps",
     "punctuation",
+    "report_sections",
     "strip_subtype",
     "tag_scorer",
     "tag_table",

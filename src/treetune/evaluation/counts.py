@@ -84,6 +84,11 @@ class PairedArc(NamedTuple):
     head: int
     label: str
 
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the head is wrong, or the label where gold has one."""
+        return self.head != self.gold_head or self.gold_label not in (UNKNOWN_LABEL, self.label)
+
 
 def strip_subtype(label: str) -> str:
     """Return the universal part of a label: ``nmod`` of ``nmod:poss``."""

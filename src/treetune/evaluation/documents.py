@@ -40,10 +40,8 @@ def evaluate(
     Raises:
         DataError: the two are not analyses of the same text; the message says where they differ.
     """
-    reference = _references(read_trees(gold, partial=True) if isinstance(gold, str | os.PathLike) else gold)
-    if not reference:
-        raise DataError("expected at least one gold sentence to evaluate on, found none", path=_path(gold))
-    answers = _answers(read_trees(predicted) if isinstance(predicted, str | os.PathLike) else predicted)
+    reference = references_of(gold)
+    answers = answers_of(predicted)
     try:
         return evaluate_trees(reference, answers, punct=punct, subtypes=subtypes)
     except DataError as error:
@@ -54,10 +52,12 @@ def evaluate(
             except DataError:
                 # Another text altogether: where the words differ says more.
                 pass
-        raise DataError(error.problem, path=_path(predicted)) from None
+        raise DataError(error.problem, path=path_of(predicted)) from None
 
 
-def _answers(predicted: object) -> list[Tree | ParsedSentence | Example]:
+def answers_of(source: object) -> list[Tree | ParsedSentence | Example]:
+    """Return predictions as a list; those of a file are read."""
+    predicted = read_trees(source) if isinstance(source, str | os.PathLike) else source
     found: list[Tree | ParsedSentence | Example] = []
     for answer in predicted if isinstance(predicted, Iterable) else [predicted]:
         if not isinstance(answer, Tree | ParsedSentence | Example):
@@ -66,15 +66,20 @@ def _answers(predicted: object) -> list[Tree | ParsedSentence | Example]:
     return found
 
 
-def _references(gold: object) -> list[Example]:
+def references_of(source: object) -> list[Example]:
+    """Return gold as a list of examples, those of a file if it is a path; DataError if there are none."""
+    gold = read_trees(source, partial=True) if isinstance(source, str | os.PathLike) else source
     found = []
     for item in gold if isinstance(gold, Iterable) else [gold]:
         if not isinstance(item, ParsedSentence | Example):
             hint = "; gold comes first: evaluate(gold, predicted)" if isinstance(item, Tree) else ""
             raise DataError(f"expected gold examples, parsed sentences or a Document, found {type_of(item)}{hint}")
         found.append(Example(item.sentence, tree_of(item)))
+    if not found:
+        raise DataError("expected at least one gold sentence to evaluate on, found none", path=path_of(source))
     return found
 
 
-def _path(source: object) -> str | None:
+def path_of(source: object) -> str | None:
+    """Return how messages call a source: the name of a file, None for all else."""
     return display_name(source) if isinstance(source, str | os.PathLike) else None

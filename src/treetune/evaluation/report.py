@@ -13,6 +13,8 @@ from treetune.evaluation.metrics import percent
 from treetune.evaluation.scores import Scores
 from treetune.evaluation.tag_tables import TagTable
 
+COMPARISON_HEADER = ("metric", "a", "b", "b - a", "95 % interval", "p (bootstrap)", "p (McNemar)")
+
 
 def format_scores(scores: ComparableScores) -> str:
     """Return a table of all metrics under a line with what their signatures have in common."""
@@ -68,10 +70,9 @@ def format_comparison(
 ) -> str:
     """Compare two systems and return the table; see `compare` for the arguments and errors."""
     tested = compare(a, b, metrics=metrics, samples=samples, seed=seed)
-    header = ("metric", "a", "b", "b - a", "95 % interval", "p (bootstrap)", "p (McNemar)")
-    rows = [_comparison_row(name, comparison) for name, comparison in tested.items()]
+    rows = [comparison_row(name, comparison) for name, comparison in tested.items()]
     head = f"{a.signature('*')}  ({samples} samples, seed {seed})"
-    return "\n".join([head, format_table(header, rows)])
+    return "\n".join([head, format_table(COMPARISON_HEADER, rows)])
 
 
 def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,)) -> str:
@@ -103,7 +104,8 @@ def _format_tallies(title: str, tallies: Mapping[str, Tally], limit: int | None)
     return format_table((title, "gold", "predicted", "right", "precision", "recall", "F1"), rows)
 
 
-def _comparison_row(name: str, comparison: Comparison) -> tuple[str, ...]:
+def comparison_row(name: str, comparison: Comparison) -> tuple[str, ...]:
+    """Return the cells of one metric, under `COMPARISON_HEADER`."""
     result = comparison.bootstrap
     shift = result.difference
     return (
