@@ -72,3 +72,8 @@ def test_other_models_cannot_be_calibrated() -> None:
         2,
         "error: t.treetune has no parser, expected a transition or graph parser to calibrate\n",
     )
+    refused = run("parse", "t.treetune", "dev.conllu", "--confidence")
+    assert (refused.code, refused.err) == (
+        2,
+        "error: t.treetune has no parser, and no use for --confidence; leave it out\n",
+    )

@@ -128,7 +128,8 @@ def parse(
         raise ConfigError(f"--confidence needs MISC, and {writes.title} has none; write CoNLL-U instead")
     if confidence and k_best is not None:
         raise ConfigError("--confidence is about the best tree, --k-best writes others too; leave one of them out")
-    _check_parts(pipeline, model, k_best=k_best, constrained=constrained, keep_tags=keep_tags, base=base)
+    for_parser = {"--k-best": k_best is not None, "--constrained": constrained, "--confidence": confidence}
+    _check_parts(pipeline, model, for_parser=for_parser, keep_tags=keep_tags, base=base)
     if pipeline.parser is None:
         note(f"{model} has no parser; what is written has no trees", quiet=quiet)
     compile_for(pipeline, model, text="text" in reads.holds, quiet=quiet)
@@ -189,11 +190,11 @@ def _default_format(source: str, output: str) -> Format:
 
 
 def _check_parts(
-    pipeline: Pipeline, model: str, *, k_best: int | None, constrained: bool, keep_tags: bool, base: str | None
+    pipeline: Pipeline, model: str, *, for_parser: dict[str, bool], keep_tags: bool, base: str | None
 ) -> None:
     """Refuse options for a part that the model has not."""
     if pipeline.parser is None:
-        for flag, is_given in (("--k-best", k_best is not None), ("--constrained", constrained)):
+        for flag, is_given in for_parser.items():
             if is_given:
                 raise ConfigError(f"{model} has no parser, and no use for {flag}; leave it out")
     if keep_tags and not pipeline.taggers:
