@@ -30,6 +30,7 @@ COMMANDS = (
     "analyse",
     "jackknife",
     "rerank",
+    "calibrate",
     "clusters",
     "info",
     "models",

@@ -20,6 +20,7 @@ from treetune.evaluation.base import ComparableScores
 from treetune.evaluation.comparison import compare
 from treetune.evaluation.entities import EntityScores, evaluate_entities
 from treetune.evaluation.pairing import pair_sentences
+from treetune.evaluation.reliability import Reliability, reliability_of_arcs
 from treetune.evaluation.report import (
     format_comparison,
     format_labels,
@@ -50,6 +51,9 @@ def evaluate(
     entities: Annotated[
         bool, typer.Option("--entities", help="Score entities, in MISC (ner=B-PER) where there is no IOB file.")
     ] = False,
+    confidence: Annotated[
+        bool, typer.Option("--confidence", help="Add a table of confidence in MISC, and its calibration error.")
+    ] = False,
     known: Annotated[
         str | None,
         typer.Option(metavar="TRAIN", help="What a tagger was trained on, to tell known words from unknown ones."),
@@ -66,7 +70,13 @@ def evaluate(
         raise ConfigError("only one of GOLD, PRED and OTHER can be read from stdin")
     sides: list[Side]
     if entities or only_entities(gold):
-        for flag, given in (("--by-length", by_length), ("--by-tag", by_tag), ("--known", known is not None)):
+        others = {
+            "--by-length": by_length,
+            "--by-tag": by_tag,
+            "--confidence": confidence,
+            "--known": known is not None,
+        }
+        for flag, given in others.items():
             if given:
                 raise ConfigError(f"{flag} is not for entities; leave it out")
         sides = [_entities(gold, paths, by_label=by_label)]
@@ -81,13 +91,15 @@ def evaluate(
                 "--by-label": by_label,
                 "--by-length": by_length,
                 "--by-tag": by_tag,
+                "--confidence": confidence,
                 "--known": known is not None,
             }
             _write_text_scores(texts, tables, json=json)
             return
         sides = []
         if has_trees:
-            sides.append(_trees(examples, read, paths, options, by_label=by_label, by_length=by_length))
+            tables = {"labels": by_label, "lengths": by_length, "confidence": confidence}
+            sides.append(_trees(examples, read, paths, options, tables))
         if tags := _tags(examples, read, forms, by_tag=by_tag, always=by_tag or known is not None or not has_trees):
             sides.append(tags)
         if not sides:
@@ -181,27 +193,29 @@ def _trees(
     systems: Sequence[list[Example]],
     paths: Sequence[str],
     options: dict[str, bool],
-    *,
-    by_label: bool,
-    by_length: bool,
+    tables: dict[str, bool],
 ) -> Side:
     scored: list[Scores] = []
+    confidences: list[Reliability] = []
     for system, path in zip(systems, paths, strict=True):
         try:
             scored.append(evaluate_trees(gold, system, **options))
+            if tables["confidence"]:
+                confidences.append(reliability_of_arcs(gold, system))
         except DataError as error:
             raise DataError(error.problem, path=display_name(path)) from error
 
     def more(number: int) -> list[str]:
-        tables = [format_labels(scored[number])] if by_label else []
-        return [*tables, format_lengths(scored[number])] if by_length else tables
+        parts = [format_labels(scored[number])] if tables["labels"] else []
+        parts += [format_lengths(scored[number])] if tables["lengths"] else []
+        return [*parts, confidences[number].format()] if confidences else parts
 
     def as_json(number: int) -> dict[str, Any]:
         entry = scored[number].to_dict()
-        for table, wanted in (("labels", by_label), ("lengths", by_length)):
-            if not wanted:
+        for table in ("labels", "lengths"):
+            if not tables[table]:
                 entry.pop(table)
-        return entry
+        return {**entry, "confidence": confidences[number].to_dict()} if confidences else entry
 
     return Side(scored, more, as_json)
 

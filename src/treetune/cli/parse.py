@@ -31,6 +31,7 @@ from treetune.corpus.formats import FORMATS, Format, find_format, format_of, nam
 from treetune.corpus.sentence import Example, Tree, name_sentence
 from treetune.corpus.sentence_table import SentenceTable
 from treetune.errors import ConfigError, DataError
+from treetune.models.confidence import Calibration, calibration_of
 from treetune.models.pipeline import KeepTags, Pipeline
 
 # Sentences of a table: as many as stay in the processor's cache. Several threads take smaller ones, so that none waits
@@ -89,6 +90,9 @@ def parse(
     k_best: Annotated[
         int | None, typer.Option("--k-best", min=1, help="Write the K best trees of each sentence.")
     ] = None,
+    confidence: Annotated[
+        bool, typer.Option("--confidence", help="Write into MISC how probable each arc is ('treetune calibrate').")
+    ] = False,
     threads: Annotated[int, typer.Option(min=1, help="Threads to parse with; the result is the same.")] = 1,
     constrained: Annotated[
         bool,
@@ -124,7 +128,12 @@ def parse(
     writes = output_format(file_format, output, _default_format(source, output))
     if k_best is not None and not writes.k_best_formatter and "comments" not in writes.holds:
         raise ConfigError(f"--k-best writes ranks as comments, and {writes.title} has none; write CoNLL-U instead")
-    _check_parts(pipeline, model, k_best=k_best, constrained=constrained, keep_tags=keep_tags, base=base)
+    if confidence and "comments" not in writes.holds:
+        raise ConfigError(f"--confidence needs MISC, and {writes.title} has none; write CoNLL-U instead")
+    if confidence and k_best is not None:
+        raise ConfigError("--confidence is about the best tree, --k-best writes others too; leave one of them out")
+    for_parser = {"--k-best": k_best is not None, "--constrained": constrained, "--confidence": confidence}
+    _check_parts(pipeline, model, for_parser=for_parser, keep_tags=keep_tags, base=base)
     if pipeline.parser is None:
         note(f"{model} has no parser; what is written has no trees", quiet=quiet)
     compile_for(pipeline, model, text="text" in reads.holds, quiet=quiet)
@@ -133,6 +142,7 @@ def parse(
     report = SkipReport()
     kept: KeepTags = "known" if retag else keep_tags
     job = _Job(pipeline, source, writes, k_best=k_best, threads=threads, constrained=constrained, keep_tags=kept)
+    job.calibration = calibration_of(pipeline.parser) if confidence else None
     writing = Writing(output, "parsing", quiet, source=source, reads=reads)
     taken = Input(source, reads, lenient=lenient, trees=constrained, partial=constrained)
     if job.is_plain and (taken.is_text or reads is writes) and base is None:
@@ -184,11 +194,11 @@ def _default_format(source: str, output: str) -> Format:
 
 
 def _check_parts(
-    pipeline: Pipeline, model: str, *, k_best: int | None, constrained: bool, keep_tags: bool, base: str | None
+    pipeline: Pipeline, model: str, *, for_parser: dict[str, bool], keep_tags: bool, base: str | None
 ) -> None:
     """Refuse options for a part that the model has not."""
     if pipeline.parser is None:
-        for flag, is_given in (("--k-best", k_best is not None), ("--constrained", constrained)):
+        for flag, is_given in for_parser.items():
             if is_given:
                 raise ConfigError(f"{model} has no parser, and no use for {flag}; leave it out")
     if keep_tags and not pipeline.taggers:
@@ -226,11 +236,13 @@ class _Job:
     threads: int
     constrained: bool
     keep_tags: KeepTags
+    calibration: Calibration | None = None
 
     @property
     def is_plain(self) -> bool:
         """Whether CoNLL-U is written, with one tree for each sentence, and nothing of a tree or tag is kept."""
-        return self.writes.name == "conllu" and self.k_best is None and not (self.constrained or self.keep_tags)
+        is_usual = self.k_best is None and not (self.constrained or self.keep_tags)
+        return self.writes.name == "conllu" and is_usual and self.calibration is None
 
     def parse_tables(self, tables: Iterator[SentenceTable]) -> Iterator[TextChunk]:
         """Yield the text of each table, the number of its sentences and words, and where its last sentence starts.
@@ -285,6 +297,10 @@ class _Job:
         if parser is None:
             return (form(sentence, Tree.unknown(len(sentence)), None) for sentence in sentences)
         constraints = [example.gold for example in chunk] if self.constrained else None
+        if self.calibration is not None:
+            lists = parser.k_best_batch(sentences, self.calibration.k, threads=self.threads, constraints=constraints)
+            noted = map(self.calibration.annotate, sentences, lists)
+            return (form(one, found[0].output, None) for one, found in zip(noted, lists, strict=True))
         if self.k_best is None:
             trees = parser.predict_batch(sentences, threads=self.threads, constraints=constraints)
             return (form(sentence, tree, None) for sentence, tree in zip(sentences, trees, strict=True))

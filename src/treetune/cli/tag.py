@@ -16,14 +16,13 @@ from treetune.corpus.formats import FORMATS, Format
 from treetune.corpus.sentence import Example, Sentence
 from treetune.corpus.spans import ENTITY_KEY, iob_tags, spans_of
 from treetune.corpus.tags import Tags, with_tags
+from treetune.corpus.word import CONFIDENCE_KEY
 from treetune.errors import ConfigError
 from treetune.models.pipeline import Pipeline
 from treetune.storage import load
 
 if TYPE_CHECKING:
     from treetune.models.sequence.tagger import Tagger
-
-CONFIDENCE = "confidence"
 
 
 def tag(
@@ -176,4 +175,4 @@ class _Job:
 def _confident(sentence: Sentence, shares: Sequence[float]) -> Sentence:
     """Return a copy that has in MISC the probability of the tag of each word."""
     values = Tags.of(f"{share:.4f}" for share in shares[1:])
-    return with_tags(sentence, values, (CONFIDENCE,))
+    return with_tags(sentence, values, (CONFIDENCE_KEY,))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from treetune.corpus.rawtext import SurfaceToken
+from treetune.corpus.rawtext import SurfaceToken, misc_value
 from treetune.corpus.sentence import ABSENT, UNKNOWN_HEAD
 
 if TYPE_CHECKING:
     from treetune.corpus.document import ParsedSentence
+
+# The key of MISC with the probability of an arc, or of a tag.
+CONFIDENCE_KEY = "confidence"
 
 
 class Word:
@@ -62,6 +65,14 @@ class Word:
     def deprel(self) -> str:
         """The dependency relation to the head."""
         return self.sentence.tree.labels[self.id]
+
+    @property
+    def confidence(self) -> float | None:
+        """The probability that head and label are right, of a calibrated parser; None if it was not asked for."""
+        try:
+            return float(misc_value(self.misc, CONFIDENCE_KEY) or "")
+        except ValueError:
+            return None
 
     @property
     def start_char(self) -> int:

@@ -16,6 +16,7 @@ from treetune.corpus.sentence_table import SentenceTable
 from treetune.corpus.tags import SEPARATOR, TAG_COLUMNS, UNKNOWN_TAG, Tags, join_parts, read_column, with_tags
 from treetune.errors import ConfigError, DataError, ModelError, check_minimum, type_of
 from treetune.models.base import Parser, Storable
+from treetune.models.confidence import calibration_of
 from treetune.models.nested_state import parts_from_state, state_of_parts
 
 if TYPE_CHECKING:
@@ -229,6 +230,22 @@ class Pipeline:
             for sentence, candidates in zip(tagged, self.parser.k_best_batch(tagged, k, threads=threads), strict=True)
         ]
         return lists[0] if isinstance(text, Sentence) else lists
+
+    def with_confidence(self, document: Document, *, threads: int = 1) -> Document:
+        """Return a document of this pipeline with the probability of each arc, `word.confidence`.
+
+        The parser must be calibrated (`treetune calibrate`); takes some times as long as parsing.
+        """
+        if self.parser is None:
+            raise ModelError("this model has no parser, and so no confidence; load a pipeline with a parser")
+        calibration = calibration_of(self.parser)
+        sentences = [parsed.sentence for parsed in document.sentences]
+        lists = self.parser.k_best_batch(sentences, calibration.k, threads=threads)
+        pairs = zip(sentences, lists, strict=True)
+        found = [
+            ParsedSentence(calibration.annotate(*pair), pair[1][0].output, score=pair[1][0].score) for pair in pairs
+        ]
+        return Document(found, document.text)
 
     def parse_text(
         self,

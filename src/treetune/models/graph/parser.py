@@ -138,6 +138,7 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
             "encoder": grammar.encoder.state(),
             "stacked": grammar.is_stacked,
             "trained_by": dict(self.trained_by),
+            **self._calibration_state(),
             "arc_scale": weights.arcs.scale,
             "label_scale": weights.labels.scale,
         }
@@ -158,6 +159,7 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
             FrozenWeights.from_arrays(len(labels), fields.positive("label_scale"), arrays.part("labels")),
         )
         parser.set_trained(grammar, weights, trained_by=fields.plain_table("trained_by"))
+        parser._restore_calibration(fields)
         return parser
 
     def _setup(self) -> SearchSetup:

@@ -175,6 +175,7 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
             "encoder": grammar.encoder.state(),
             "stacked": grammar.is_stacked,
             "trained_by": dict(self.trained_by),
+            **self._calibration_state(),
             "scale": self.weights.scale,
         }
         return config, self.weights.tensors()
@@ -191,6 +192,7 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
         grammar.check()
         weights = FrozenWeights.from_arrays(outputs(labels), fields.positive("scale"), Arrays(tensors))
         parser.set_trained(grammar, weights, trained_by=fields.plain_table("trained_by"))
+        parser._restore_calibration(fields)
         return parser
 
     def _setup(self, beam: int) -> kernels.SearchSetup:
