@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from treetune.checked_state import Arrays, Fields, check_printable, expected
 from treetune.corpus.sentence import Sentence
 from treetune.corpus.tags import SEPARATOR, Tags, check_columns
-from treetune.errors import ConfigError
+from treetune.errors import ConfigError, DataError
 from treetune.features.clusters import Clusters
 from treetune.features.encoding import FIRST_ID, INPUTS, Encoder
 from treetune.features.templates import TemplateSet, load_templates
@@ -92,6 +92,11 @@ class TaggerGrammar:
                 f"which have only {', '.join(encoder.columns)}"
             )
         tags = TagTable.learn(gold)
+        if len(tags.names) > MOST_TAGS:
+            raise DataError(
+                f"expected at most {MOST_TAGS:,} different tags to train on, found {len(tags.names):,}; predict fewer "
+                "columns at once"
+            )
         words, numbers = encode_words(encoder, sentences), encode_tags(tags, gold)
         size = FIRST_ID + len(encoder.values[WORD])
         lexicon = Lexicon.learn(words, numbers, size=size, boundary=tags.boundary, least=config.dictionary)
