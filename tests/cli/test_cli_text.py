@@ -291,7 +291,7 @@ def test_a_pipeline_is_trained(treebank: Path, tmp_path: Path) -> None:
     for line in ("tokenizer:", "tagger, jackknifed:", "fold 2/2  predicted 60 of 60", "parser:"):
         assert line in result.err
     assert "dev, from raw text  Tokens" in result.err
-    shown = run("info", out).out
+    shown = run("info", out, "--all").out
     for row in ("kind", "pipeline", "jackknife = 2", "scores.text.LAS", "mine", "training.parser.best_epoch"):
         assert row in shown
     assert treetune.load(out).parser.beam == 2

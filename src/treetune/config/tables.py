@@ -50,8 +50,8 @@ class Source:
 
     def key(self, table: str, key: str) -> str:
         """Return what messages call a key: ``file: [table] key``; on the command line its flag, or ``table.key``."""
-        if f"{table}.{key}" in self.changed:
-            return f"--set {table}.{key}" if self.flags else f"{table}.{key}"
+        if self.flags and f"{table}.{key}" in self.changed:
+            return f"{table}.{key}"
         if self.flags:
             return FLAG_NAMES.get(f"{table}.{key}", f"{table}.{key}")
         return f"{self._start}[{table}] {key}"
