@@ -215,6 +215,25 @@ class Arrays:
                 raise ModelError(f"{self._prefix}{name}: expected {wanted}, found {strange:,}")
         return found
 
+    def exact(self, name: str, dtype: Any, shape: tuple[int | None, ...]) -> NDArray[Any]:
+        """Return a copy of an array of this type and shape (None: any number), all of whose numbers are finite."""
+        import numpy as np
+
+        path, wanted = self._prefix + name, np.dtype(dtype)
+        found = self._tensors.get(path)
+        if found is None:
+            raise ModelError(f"{path}: expected an array, found none")
+        fits = len(shape) == found.ndim
+        fits = fits and all(size in (None, own) for size, own in zip(shape, found.shape, strict=True))
+        if found.dtype != wanted or not fits:
+            sizes = " × ".join("any" if size is None else f"{size:,}" for size in shape)
+            own = " × ".join(f"{size:,}" for size in found.shape)
+            raise ModelError(f"{path}: expected {sizes} numbers of {wanted}, found {own} of {found.dtype}")
+        if wanted.kind == "f" and not np.isfinite(found).all():
+            raise ModelError(f"{path}: expected finite numbers, found others")
+        # Arrays of a file may be read-only, and cannot grow in place.
+        return found.copy()
+
     def path(self, name: str) -> str:
         """Return the whole name of an array."""
         return self._prefix + name

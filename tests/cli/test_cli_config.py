@@ -134,8 +134,8 @@ def test_the_configuration_of_a_model_trains_it_again(folder: Path, tmp_path: Pa
     assert run("train", again, "--model", tmp_path / "again", "-q").code == 0
     again.unlink()
     assert (tmp_path / "first").read_bytes() == (tmp_path / "again").read_bytes()
-    # Plain `info` shows it too, indented.
-    shown = run("info", tmp_path / "first").out
+    # `info --all` shows it too, indented.
+    shown = run("info", tmp_path / "first", "--all").out
     assert '\n\nconfiguration\n  [model]\n  parser = "transition"\n  backward = false\n  beam = 4\n' in shown
     assert "training.objectives.questions.data.sentences" in shown
 

@@ -56,6 +56,16 @@ def test_text(model: Path) -> None:
     }
 
 
+def test_one_screen_unless_all_is_asked_for(tmp_path: Path) -> None:
+    storage.save(trained(), tmp_path / "model", {f"row{number}": "x" * 300 for number in range(40)})
+    lines = run("info", tmp_path / "model").out.splitlines()
+    everything = run("info", tmp_path / "model", "--all").out.splitlines()
+    assert (len(lines), len(everything)) == (23, 46)
+    assert lines[:4] == everything[:4]
+    assert lines[-1] == "… 24 more lines: --all"
+    assert max(map(len, lines)) == 160
+
+
 def test_json(model: Path) -> None:
     result = run("info", model, "--json")
     assert (result.code, result.err) == (0, "")

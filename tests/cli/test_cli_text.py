@@ -303,7 +303,7 @@ def test_a_pipeline_is_trained(treebank: Path, tmp_path: Path) -> None:
     lines = [line.split("\t") for line in run("parse", out, "-", stdin=TEXT).out.splitlines() if "\t" in line]
     assert not {"_"} & {line[2] for line in lines}
     assert {"Number=Sing"} <= {line[5] for line in lines}
-    shown = run("info", out).out
+    shown = run("info", out, "--all").out
     for row in ("kind", "pipeline", "jackknife = 2", "scores.text.LAS", "mine", "training.parser.best_epoch"):
         assert row in shown
     assert treetune.load(out).parser.beam == 2

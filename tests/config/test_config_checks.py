@@ -275,6 +275,8 @@ def test_messages_without_a_file() -> None:
         Config.of({"train": {"epochs": 0}})
     with pytest.raises(ConfigError, match=r"^--epochs: expected a whole number of at least 1, found 0$"):
         Config.of({"train": {"epochs": 0}}, source=FLAGS)
+    with pytest.raises(ConfigError, match=r"^train\.epochs: expected a whole number of at least 1, found 0$"):
+        Config.of({}, changes=["train.epochs=0"], source=FLAGS)
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 import tracemalloc
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
@@ -33,12 +34,14 @@ from checkpoint_runs import (
 )
 from linear_model import LinearModel, Space, difference, example, round_robin
 from numpy.typing import NDArray
+from safetensors import safe_open
 from safetensors.numpy import save_file
 
 from treetune import Objective
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.errors import ConfigError, DataError, ModelError, TreetuneError
-from treetune.learning.checkpoints import Checkpoint
+from treetune.learning import checkpoints
+from treetune.learning.checkpoints import Checkpoint, StageCheckpoints
 from treetune.learning.progress import Progress
 from treetune.learning.trainer import train
 from treetune.losses import Root
@@ -500,3 +503,60 @@ def test_another_schedule_is_refused_and_a_stateful_one_is_resumed(tmp_path: Pat
     )
     second = run(3, resume=True)
     assert first.learners[0].log + second.learners[0].log == whole.learners[0].log
+
+
+def test_two_trainings_do_not_share_a_checkpoint(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    first = start("greedy", TransitionParser(beam=1), path)
+    next(first)
+    message = f"the checkpoint {path} is being written by another training (process {os.getpid()} on "
+    with pytest.raises(ConfigError) as caught:
+        next(start("greedy", TransitionParser(beam=1), path))
+    assert str(caught.value).startswith(message)
+    assert str(caught.value).endswith("); wait until it has ended, or give another name")
+    del first
+    # What a killed process has left is no obstacle.
+    lock = tmp_path / f".state.training.{zlib.crc32(b'state.training'):08x}.lock"
+    lock.write_text("process 1 on nowhere")
+    list(start("greedy", TransitionParser(beam=1), path, epochs=2))
+    assert [entry.name for entry in tmp_path.iterdir()] == ["state"]
+
+
+def test_two_trainings_do_not_share_a_folder_of_checkpoints(tmp_path: Path) -> None:
+    first = StageCheckpoints(tmp_path / "stages", resume=False)
+    with pytest.raises(ConfigError, match="stages is being written by another training"):
+        StageCheckpoints(tmp_path / "stages", resume=True)
+    del first
+    StageCheckpoints(tmp_path / "stages", resume=True)
+
+
+def strange_state(state: Any, draw: random.Random) -> Any:
+    """Return a state in which one value is of another type, too large, or missing."""
+    if isinstance(state, dict) and state and draw.random() < 0.9:
+        name = draw.choice(sorted(state.keys() - {"fingerprint"}) or sorted(state))
+        if draw.random() < 0.15:
+            return {key: value for key, value in state.items() if key != name}
+        return {**state, name: strange_state(state[name], draw)}
+    if isinstance(state, list) and state and draw.random() < 0.8:
+        at = draw.randrange(len(state))
+        return [*state[:at], strange_state(state[at], draw), *state[at + 1 :]]
+    return draw.choice([None, -1, 3.5, "x", [], {}, [[1]], 99, True])
+
+
+@pytest.mark.slow
+def test_mutated_states_work_or_are_refused(tmp_path: Path) -> None:
+    name, path = "greedy", tmp_path / "state"
+    for report in start(name, RUNS[name][0](), path):
+        if report.is_epoch_end and report.epoch == 4:
+            break
+    with safe_open(path, framework="numpy") as file:
+        notes, tensors = file.metadata(), {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+    draw, refused, field = random.Random(1), 0, next(key for key in notes if key.startswith("treetune"))
+    for _ in range(30):
+        text = json.dumps(strange_state(json.loads(notes[field]), draw))
+        save_file(tensors, path, {field: text, "checksum": checkpoints._checksum(text, tensors)})
+        try:
+            list(start(name, RUNS[name][0](), path, resume=True))
+        except TreetuneError as error:
+            refused += "\n" not in str(error)
+    assert 10 < refused <= 30

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from treetune import Example, GraphParser, Sentence, TransitionParser, Tree, train
+from treetune.errors import DataError
 from treetune.features.encoding import FIRST_ID, Encoder
 from treetune.models import labels as table
 from treetune.models.labels import LabelTable
@@ -127,3 +128,21 @@ def test_going_on_adds_what_the_new_treebank_has(kind: str) -> None:
     list(train(parser, [new] * 3, epochs=3, warm_start=True))
     assert names(parser.grammar.labels, "PRON") == {"nsubj", "dislocated"}
     assert parser.predict(SENTENCES[2]) == new.gold
+
+
+def test_more_labels_than_a_model_can_have_are_refused_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = Tree.of([0, 1, 1], ["root", "a", "b"])
+    monkeypatch.setattr(table, "MOST_LABELS", 2)
+    with pytest.raises(DataError) as caught:
+        LabelTable.learn([tree])
+    assert str(caught.value) == (
+        "expected at most 2 different labels to train on, found 3; is DEPREL the column that was meant?"
+    )
+    monkeypatch.setattr(table, "MOST_LABELS", 3)
+    known = LabelTable.learn([tree])
+    monkeypatch.setattr(table, "LARGEST_MASK", 5)
+    with pytest.raises(DataError) as caught:
+        known.learn_tags([Sentence.of(["x", "y", "z"], upos=["A", "B", "C"])], [tree])
+    assert str(caught.value) == (
+        "expected at most 5 pairs of tag and label to train on, found 2 tags and 3 labels; set labels_by_tag to false"
+    )

@@ -15,6 +15,8 @@ from treetune.errors import ConfigError, ModelError
 from treetune.storage import Header, inspect
 
 LONGEST_LIST = 12
+# Lines of a usual terminal, the prompt included, and how long one may be.
+SCREEN, WIDTH = 23, 160
 
 
 def info(
@@ -22,6 +24,7 @@ def info(
     config: Annotated[
         bool, typer.Option("--config", help="Write the configuration file that trains this model again.")
     ] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Write all rows, and the configuration.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
 ) -> None:
     """Show what is inside a model: labels, training data, scores, licence, and its configuration."""
@@ -34,7 +37,7 @@ def info(
         elif json:
             write_json(_content(header))
         else:
-            write(_description(header))
+            write(_description(header) if everything else _screen(_description(header)))
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise ModelError(f"{model}: what it says of its training is not in the form of treetune ({error!r})") from None
 
@@ -47,6 +50,15 @@ def _description(header: Header) -> str:
     text = "\n".join(f"{name:<{width}}  {value}".rstrip() for name, value in values)
     stored = stored_toml(header.info)
     return text if stored is None else f"{text}\n\nconfiguration\n" + indent(stored.rstrip(), "  ")
+
+
+def _screen(text: str) -> str:
+    """Return the first rows of a description, as many as fit on a screen."""
+    lines = text.split("\n")
+    if len(lines) <= SCREEN:
+        return text
+    shown = [line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…" for line in lines[: SCREEN - 1]]
+    return "\n".join([*shown, f"… {len(lines) - len(shown):,} more lines: --all"])
 
 
 def _config_file(header: Header, model: str) -> str:

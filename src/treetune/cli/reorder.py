@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from treetune.cli.compiling import compile_for
 from treetune.cli.console import EXIT_CODES, for_terminal, note
 from treetune.cli.input import (
     DEFAULT_MODEL,
@@ -105,6 +106,9 @@ def apply(
     reads = input_format(source, read, pipeline)
     if read is None and not reads.holds & {"text"} and bare_name(source).endswith(".txt"):
         reads = FORMATS["tokens"]
+    if pipeline is not None:
+        model = paths[0] if len(paths) == 2 else DEFAULT_MODEL
+        compile_for(pipeline, model, text="text" in reads.holds, quiet=quiet)
     report = SkipReport()
     job = _Job(reorderer, pipeline, source, threads)
     taken = Input(source, reads, lenient=lenient, trees=pipeline is None)

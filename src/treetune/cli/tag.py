@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from treetune.cli.compiling import compile_for
 from treetune.cli.input import FormatHelp, Input, ReadHelp, input_format
 from treetune.cli.output import Writing, output_format, ranked
 from treetune.corpus.faults import SkipReport
@@ -65,6 +66,9 @@ def tag(
     writes = output_format(file_format, output, reads if reads.holds & {"tags", "entities"} else FORMATS["conllu"])
     job = _job(model, tagger, writes, k_best, confidence, threads)
     job.check()
+    for name, part in ((tagger, job.first), (model, job.tagger)):
+        if name is not None and part is not None:
+            compile_for(Pipeline(taggers=[part]), name, text=False, quiet=quiet)
     report = SkipReport()
     writing = Writing(output, "tagging", quiet, source=source, reads=reads)
     taken = Input(source, reads, lenient=lenient, trees="trees" in reads.holds, partial=True)

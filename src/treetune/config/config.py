@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -70,9 +70,10 @@ class Config:
     @classmethod
     def of(cls, tables: Tables, *, changes: Iterable[str] = (), source: Source | None = None) -> Self:
         """Check the tables of a configuration, as a TOML file would have them; ConfigError if anything is wrong."""
-        source = source or Source()
+        source, changes = source or Source(), list(changes)
         check_shape(tables, source)
         tables = changed(tables, changes)
+        source = replace(source, changed=frozenset(change.partition("=")[0].strip() for change in changes))
 
         def table(kind: type[Table], name: str) -> Table:
             return kind(**checked(tables.get(name, {}), settings_of(kind, name), table=name, source=source))

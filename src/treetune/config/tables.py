@@ -39,15 +39,19 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 class Source:
     """Where a configuration was written: what messages call its keys, and the folder its paths are relative to.
 
-    A file called `name`; with `flags`, the options of a command; without either, tables made in Python.
+    A file called `name`; with `flags`, the options of a command; without either, tables made in Python. The keys
+    `changed` were given as ``table.key=value``.
     """
 
     name: str = ""
     folder: Path = Path()
     flags: bool = False
+    changed: frozenset[str] = frozenset()
 
     def key(self, table: str, key: str) -> str:
         """Return what messages call a key: ``file: [table] key``; on the command line its flag, or ``table.key``."""
+        if self.flags and f"{table}.{key}" in self.changed:
+            return f"{table}.{key}"
         if self.flags:
             return FLAG_NAMES.get(f"{table}.{key}", f"{table}.{key}")
         return f"{self._start}[{table}] {key}"

@@ -5,18 +5,21 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable
-from contextlib import suppress
+import weakref
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO, TypedDict
+from typing import Any, BinaryIO, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treetune.corpus.files import open_atomic
+from treetune.corpus.locks import InUse, exclusive
 from treetune.errors import ConfigError, ModelError
 from treetune.learning.objectives import Item, sentence_and_reference
 
+Report = TypeVar("Report")
 Tensors = dict[str, NDArray[Any]]
 ModelState = tuple[dict[str, Any], Tensors]
 
@@ -44,6 +47,11 @@ class Checkpoint:
         if self._path.is_dir():
             raise ConfigError(f"cannot write the checkpoint {path}: it is a directory; give the name of a file")
         _check_parent(self._path)
+
+    def held(self, training: Iterator[Report]) -> Iterator[Report]:
+        """Yield what a training yields, and keep others from the file meanwhile; ConfigError if another one has it."""
+        with _held(self._path):
+            yield from training
 
     def write(self, state: dict[str, Any], learner: Tensors, best: ModelState | None) -> None:
         """Write the state of the trainer, of the learner and of the best model so far."""
@@ -76,15 +84,27 @@ class Checkpoint:
             raise ModelError(f"{self._path} is not a checkpoint of this version of treetune; give another name")
         if notes.get(_CHECKSUM) != _checksum(notes[_STATE], tensors):
             raise self._unreadable("its checksum does not match, it is damaged")
-        state: dict[str, Any] = json.loads(notes[_STATE])
+        with self.restoring():
+            state: dict[str, Any] = dict(json.loads(notes[_STATE]))
         if state.pop("fingerprint", None) != self._fingerprint:
             raise ConfigError(
                 f"the checkpoint {self._path} is of a training with other data or options; "
                 "resume with the same ones, or remove it to start from the beginning"
             )
         state["learner"] = _part(tensors, _LEARNER)
-        state["best"] = None if state["best"] is None else (state["best"], _part(tensors, _BEST))
+        best = state.get("best")
+        state["best"] = None if best is None else (best, _part(tensors, _BEST))
         return state
+
+    @contextmanager
+    def restoring(self) -> Iterator[None]:
+        """Raise ModelError, naming the file, where what was read is not what such a training writes."""
+        try:
+            yield
+        except ModelError as error:
+            raise self._unreadable(error) from None
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise self._unreadable(f"its state is not that of this training ({error!r})") from None
 
     def _unreadable(self, error: Exception | str) -> ModelError:
         return ModelError(f"cannot read the checkpoint {self._path}: {error}; remove it to start from the beginning")
@@ -107,6 +127,10 @@ class StageCheckpoints:
         if self._folder.exists() and not self._folder.is_dir():
             raise ConfigError(f"cannot write the checkpoints to {folder}: it is a file; give the name of a folder")
         _check_parent(self._folder)
+        lock = ExitStack()
+        lock.enter_context(_held(self._folder))
+        # As long as there is a training that asks for its stages.
+        weakref.finalize(self, lock.close)
         if not resume:
             remove_checkpoint(self._folder)
         self._folder.mkdir(exist_ok=True)
@@ -129,6 +153,21 @@ def remove_checkpoint(path: str | Path) -> None:
             remove_checkpoint(entry)
     with suppress(OSError):
         path.rmdir()
+
+
+@contextmanager
+def _held(path: Path) -> Iterator[None]:
+    """Hold a checkpoint, or a folder of them, for one training; locks of killed processes do not count."""
+    with ExitStack() as stack:
+        try:
+            # The command line has a lock of its own on the path itself.
+            stack.enter_context(exclusive(path.with_name(f"{path.name}.training")))
+        except InUse as error:
+            raise ConfigError(
+                f"the checkpoint {path} is being written by another training ({error.owner}); wait until it has ended, "
+                "or give another name"
+            ) from None
+        yield
 
 
 def _check_parent(path: Path) -> None:

@@ -57,7 +57,7 @@ class ModelSelection:
 
     def restore(self, model: Model[Any] | None, state: Mapping[str, Any]) -> None:
         """Restore a `state` of a checkpoint, with its best model."""
-        self.model, self.value, self.epoch = model, state["best_value"], state["best_epoch"]
+        self.model, self.value, self.epoch = model, float(state["best_value"]), int(state["best_epoch"])
 
     def state(self) -> dict[str, Any]:
         """Return the best epoch and its value, as JSON can hold them."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treetune.checked_state import expected, integers
 from treetune.corpus.sentence import Sentence
 from treetune.learning.objectives import Objective, sentence_and_reference
 from treetune.learning.progress import ObjectiveProgress
@@ -120,6 +122,7 @@ class Stream:
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from where `state` was taken."""
         self._shuffle.bit_generator.state = state["shuffle"]
-        self._order = np.array(state["order"], np.int64)
-        self._next = state["next"]
-        self._passes = state["passes"]
+        self._order = np.array(integers(state["order"], "order", len(self)) if state["order"] else [], np.int64)
+        self._next, self._passes = operator.index(state["next"]), operator.index(state["passes"])
+        if not 0 <= self._next <= len(self._order) or self._passes < 0:
+            raise expected("next", f"a number up to {len(self._order)}", self._next)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treetune.checked_state import expected
 from treetune.corpus.document import ParsedSentence
 from treetune.corpus.rawtext import paragraphs, raw_text
 from treetune.corpus.sentence import Example, Tree
@@ -72,7 +73,8 @@ def train_tokenizer(
         }
         options = {"epochs": epochs, "seed": seed, "prune": prune}
         file = Checkpoint(checkpoint, fingerprint(options, ({}, arrays), treebank, dev or ()))
-    return _train(tokenizer, treebank, dev, epochs=epochs, seed=seed, prune=prune, file=file, resume=resume)
+    training = _train(tokenizer, treebank, dev, epochs=epochs, seed=seed, prune=prune, file=file, resume=resume)
+    return training if file is None else file.held(training)
 
 
 def _train(
@@ -103,9 +105,12 @@ def _train(
     learner = TokenizerLearner(text, tokenizer.token_templates, tokenizer.sentence_templates, seed=seed)
     done = 0
     if resume and file is not None and (state := file.read()) is not None:
-        done = state["epoch"]
-        learner.restore(state["learner"], done)
-        tokenizer.weights = type(tokenizer).from_state(*state["best"]).weights
+        with file.restoring():
+            done = state["epoch"]
+            if type(done) is not int or not 1 <= done <= epochs:
+                raise expected("epoch", f"one of {epochs} epochs", done)
+            learner.restore(state["learner"], done)
+            tokenizer.weights = type(tokenizer).from_state(*state["best"]).weights
         yield progress(done, resumed=True)
     for epoch in range(done + 1, epochs + 1):
         learner.learn()

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
+from treetune.checked_state import expected
 from treetune.errors import ConfigError, check_minimum, type_of
 from treetune.evaluation.scorers import Scorer
 from treetune.learning.checkpoints import Checkpoint, fingerprint
@@ -183,7 +184,8 @@ class _Training:
     def run(self, *, resume: bool) -> Iterator[Progress]:
         """Train the epochs that are left."""
         try:
-            yield from self._run(resume=resume)
+            training = self._run(resume=resume)
+            yield from training if self._checkpoint is None else self._checkpoint.held(training)
         finally:
             # External programs, also after an error or when the generator is closed.
             for stream in self._streams:
@@ -192,12 +194,12 @@ class _Training:
 
     def _run(self, *, resume: bool) -> Iterator[Progress]:
         done = 0
-        state = self._checkpoint.read() if resume and self._checkpoint is not None else None
-        if state is None and self._cache is not None:
-            state = self._cache.read()
-        if state is not None:
-            done = self._restore(state)
-            yield self._resumed(done)
+        for file in (self._checkpoint if resume else None, self._cache):
+            if file is not None and (state := file.read()) is not None:
+                with file.restoring():
+                    done = self._restore(state)
+                yield self._resumed(done)
+                break
         for epoch in range(done + 1, self._epochs + 1):
             last = None
             for last in self._train_epoch(epoch):
@@ -276,16 +278,18 @@ class _Training:
         file.write(state, learner, None if best is None else best.state())
 
     def _restore(self, state: dict[str, Any]) -> int:
+        done, best = state["epoch"], state["best"]
+        if type(done) is not int or not 1 <= done <= self._epochs or (best is None and done == self._epochs):
+            raise expected("epoch", f"one of {self._epochs} epochs, and a model after the last", done)
         self._rounds_by_epoch = list(state["rounds_by_epoch"])
         self._rounds.replay(self._rounds_by_epoch, state["schedule_checksum"])
         # A pretraining cache knows nothing of objectives that were yet to start.
         for stream, position in zip(self._streams, state["streams"], strict=False):
             stream.restore(position)
-        best = state["best"]
         self._selection.restore(None if best is None else type(self._model).from_state(*best), state)
-        if state["epoch"] < self._epochs:
+        if done < self._epochs:
             self._learner.restore(state["learner"])
-        return int(state["epoch"])
+        return done
 
     def _resumed(self, done: int) -> Progress:
         """Report on the best epoch so far, or on the last one without dev data."""

@@ -14,7 +14,7 @@ from treetune.models.pipeline import Pipeline
 # The kernels that take long to compile, by kind of model.
 _KERNELS = {
     "transition": ("treetune.models.transition._kernels:parse_range",),
-    "graph": ("treetune.models.graph._arc_kernels:parse_range",),
+    "graph": ("treetune.models.graph._sentence_kernels:parse_range",),
     "tagger": ("treetune.models.sequence._kernels:tag_range",),
     "tokens": ("treetune.models.tokenizer._kernels:split_chunks",),
     "sentences": ("treetune.models.tokenizer._kernels:split_sentences",),

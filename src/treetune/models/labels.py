@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from treetune.checked_state import Fields, expected, integers
 from treetune.corpus.projectivity import deprojectivize, plain_label
 from treetune.corpus.sentence import UNKNOWN_HEAD, UNKNOWN_LABEL, Sentence, Tree
+from treetune.errors import DataError
 from treetune.features.encoding import FIRST_ID, Encoder
 
 NO_LABEL = -1
@@ -65,11 +66,21 @@ class LabelTable:
         # Without longer sentences nothing is known of other arcs: then they may bear what the root's bears.
         at_word = at_word or at_root
         names = tuple(sorted(at_root | at_word))
+        if len(names) > MOST_LABELS:
+            raise DataError(
+                f"expected at most {MOST_LABELS:,} different labels to train on, found {len(names):,}; is DEPREL the "
+                "column that was meant?"
+            )
         return cls(names, tuple(name in at_root for name in names), tuple(name in at_word for name in names))
 
     def learn_tags(self, sentences: Sequence[Sentence], trees: Sequence[Tree]) -> LabelTable:
         """Return the table in which a tag bears only what it has borne in these trees, if that is well enough known."""
         seen = self._seen(sentences, trees)
+        if len(seen) * len(self) > LARGEST_MASK:
+            raise DataError(
+                f"expected at most {LARGEST_MASK:,} pairs of tag and label to train on, found {len(seen):,} tags and "
+                f"{len(self):,} labels; set labels_by_tag to false"
+            )
         return replace(self, by_tag={tag: frozenset(seen[tag]) for tag in sorted(seen) if _is_known(seen[tag])})
 
     def widen_tags(self, sentences: Sequence[Sentence], trees: Sequence[Tree]) -> LabelTable:

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Generic, TypeVar, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from treetune.checked_state import Arrays
 from treetune.corpus.sentence import Sentence
 from treetune.models.base import Candidate, OnlineDecoder, Output
 from treetune.models.learning_options import (
@@ -236,7 +237,8 @@ class OnlineLearner(ABC, Generic[ModelT, Output]):
         for prefix, weights in self.stores.items():
             own = {name.removeprefix(prefix): array for name, array in tensors.items() if name.startswith(prefix)}
             weights.restore(own)
-        self._passes, self._seen = (int(value) for value in tensors["progress"])
+        progress = Arrays(tensors).bounded("progress", np.int64, 2, 0, 1 << 53)
+        self._passes, self._seen = (int(value) for value in progress)
 
     def install(self, model: ModelT, weights: Any) -> None:
         """Install the weights of a snapshot in `model`."""

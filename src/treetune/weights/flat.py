@@ -64,11 +64,11 @@ class FlatLiveWeights:
         }
 
     def restore(self, tensors: dict[str, NDArray[Any]]) -> None:
-        """Become what `tensors` was taken from."""
-        # Arrays of a file may be read-only.
-        own = {name: array.copy() for name, array in tensors.items()}
-        self.store = FlatStore(own["keys"], own["values"], ALL_BITS, filter_of(own["keys"], len(own["keys"])))
-        self.averages = FlatAverages(own["sums"], own["counters"], own["seen_once"])
+        """Become what `tensors` was taken from; ModelError if they are not what kernels rely on."""
+        from treetune.weights.live_state import live_flat
+
+        keys, values, self.averages = live_flat(Arrays(tensors), len(self.averages.seen_once))
+        self.store = FlatStore(keys, values, ALL_BITS, filter_of(keys, len(keys)))
 
     def __len__(self) -> int:
         """Return the number of features that have a weight."""

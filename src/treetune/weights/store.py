@@ -77,10 +77,11 @@ class LiveWeights:
         return {**_named("store", self.store), **_named("averages", self.averages)}
 
     def restore(self, tensors: dict[str, NDArray[Any]]) -> None:
-        """Become what `tensors` was taken from."""
-        # Arrays of a file cannot grow in place.
-        self.store = Store(*(tensors[f"store.{name}"].copy() for name in Store._fields))
-        self.averages = Averages(*(tensors[f"averages.{name}"].copy() for name in Averages._fields))
+        """Become what `tensors` was taken from; ModelError if they are not what kernels rely on."""
+        from treetune.weights.live_state import live_store
+
+        width, seen = self.store.dense.shape[1], len(self.averages.seen_once)
+        self.store, self.averages = live_store(Arrays(tensors), self.outputs, width, seen)
 
     @property
     def rows(self) -> int:

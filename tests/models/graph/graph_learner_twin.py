@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 from graph_scoring_twin import ARC_OUTPUT, ArcTwin, Pair, nearest_sibling
-from graph_searches import k_best_projective, k_best_spanning
+from graph_searches import k_best_projective, k_best_spanning, remembered
 from graph_twins import Scores
 from numpy.typing import NDArray
 
@@ -147,11 +147,11 @@ class Lesson:
 
     def _rearranged(self, trees: Sequence[NDArray[np.int32]]) -> list[tuple[Heads, float]]:
         """Projective trees, each improved by letting arcs cross; of equal ones the first is kept."""
-        space = make_spanning(self.n).contraction
+        space, siblings = make_spanning(self.n).contraction, remembered(self.siblings, self.n + 1)
         found: dict[Heads, float] = {}
         for tree in trees:
             heads, out = tree.reshape(1, -1).copy(), np.empty(1)
-            search.rearrange(self.scores, self.siblings, space, np.empty((2, self.n + 1), np.int32), heads, out)
+            search.rearrange(self.scores, siblings, space, np.empty((2, self.n + 1), np.int32), heads, out)
             found.setdefault(tuple(heads[0].tolist()), float(out[0]))
         return sorted(found.items(), key=lambda one: -one[1])
 

@@ -12,18 +12,47 @@ from numpy.typing import NDArray
 
 from treetune.models.base import Candidate
 from treetune.models.graph import _kernels as kernels
-from treetune.models.graph._arc_kernels import ProjectiveLists, SpanningLists
+from treetune.models.graph._arc_kernels import KINDS
+from treetune.models.graph._sentence_kernels import ProjectiveLists, SpanningLists
+from treetune.models.graph._sibling_kernels import LAYOUT, Siblings
 from treetune.models.graph.charts import make_projective, make_spanning
+from treetune.weights._flat_kernels import FlatStore
 
 ScoredHeads = Candidate[NDArray[np.int32]]
 Scores = NDArray[np.float64]
-NO_SIBLINGS = np.empty((0, 0, 0))
+EMPTY_STORE = FlatStore(np.zeros(2, np.uint64), np.zeros(2, np.int16), np.ones(1, np.uint64), np.zeros(1, np.uint64))
 
 
-def prepare(scores: Scores, siblings: Scores | None = None) -> tuple[Scores, Scores]:
-    """Return the arrays as the kernels want them: float64, rows one after another."""
-    siblings = NO_SIBLINGS if siblings is None else siblings
-    return np.ascontiguousarray(scores, np.float64), np.ascontiguousarray(siblings, np.float64)
+def remembered(siblings: Scores | None, size: int) -> Siblings:
+    """Return sibling scores of which every one is known: one group, each word in a class of its own."""
+    groups = int(siblings is not None)
+    cells = np.full((2 * groups, size, size, size + 1), np.nan)
+    if siblings is not None:
+        h, d, s = np.indices(siblings.shape)
+        cells[(d > h).astype(int), h, d, np.where(s == h, size, s)] = siblings
+    token = np.arange(size + 1)
+    classes = np.stack([token * size * (size + 1), token * (size + 1), token]).astype(np.uint32)
+    layout = np.array([[0, size * size * (size + 1), size + 1, 0, 0]], np.int64)
+    assert layout.shape[1] == LAYOUT
+    return Siblings(
+        layout=layout[:groups],
+        classes=classes[None][:groups],
+        memo=cells.ravel(),
+        rows=np.full((2, size + 1), np.nan),
+        none=size,
+        parts=np.zeros((6, size + 1, 0), np.uint64),
+        extra=np.zeros((KINDS + 2, 0), np.uint64),
+        features=np.zeros(0, np.uint64),
+        targets=np.zeros(0, np.int64),
+        indices=np.zeros(0, np.int64),
+        store=EMPTY_STORE,
+        unit=1.0,
+    )
+
+
+def prepare(scores: Scores, siblings: Scores | None = None) -> tuple[Scores, Siblings]:
+    """Return the scores as the kernels want them: float64, rows one after another; siblings by class."""
+    return np.ascontiguousarray(scores, np.float64), remembered(siblings, len(scores))
 
 
 def found(count: int, heads: NDArray[np.int32], out: Scores) -> list[ScoredHeads]:
@@ -35,12 +64,12 @@ def k_best_projective(
     scores: Scores, k: int, *, siblings: Scores | None = None, space: ProjectiveLists | None = None
 ) -> list[ScoredHeads]:
     """Return up to `k` different projective trees, best first."""
-    scores, siblings = prepare(scores, siblings)
+    scores, known = prepare(scores, siblings)
     chart, lists = make_projective(len(scores) - 1, k=k) if space is None else space
     heads, out = np.empty((k, len(scores)), np.int32), np.empty(k)
     if k == 1:
-        return found(kernels.best_projective(scores, siblings, chart, heads, out), heads, out)
-    return found(kernels.k_best_projective(scores, siblings, chart, lists, heads, out), heads, out)
+        return found(kernels.best_projective(scores, known, chart, heads, out), heads, out)
+    return found(kernels.k_best_projective(scores, known, chart, lists, heads, out), heads, out)
 
 
 def best_projective(
@@ -52,12 +81,12 @@ def best_projective(
 
 def k_best_spanning(scores: Scores, k: int, *, space: SpanningLists | None = None) -> list[ScoredHeads]:
     """Return up to `k` different trees, best first, crossing arcs allowed."""
-    scores, siblings = prepare(scores)
+    scores, _ = prepare(scores)
     contraction, partition = make_spanning(len(scores) - 1, k=k) if space is None else space
     heads, out = np.empty((k, len(scores)), np.int32), np.empty(k)
     if k == 1:
-        return found(kernels.best_spanning(scores, siblings, contraction, heads, out), heads, out)
-    return found(kernels.k_best_spanning(scores, siblings, contraction, partition, heads, out), heads, out)
+        return found(kernels.best_spanning(scores, contraction, heads, out), heads, out)
+    return found(kernels.k_best_spanning(scores, contraction, partition, heads, out), heads, out)
 
 
 def best_spanning(scores: Scores, *, space: SpanningLists | None = None) -> ScoredHeads | None:
@@ -73,12 +102,12 @@ def best_rearranged(
     spanning: SpanningLists | None = None,
 ) -> ScoredHeads | None:
     """Return a tree with crossing arcs no worse than the best projective one, by changing one head at a time."""
-    scores, siblings = prepare(scores, siblings)
+    scores, known = prepare(scores, siblings)
     start = best_projective(scores, siblings, space=projective) or best_spanning(scores, space=spanning)
     if start is None:
         return None
     spanning = make_spanning(len(scores) - 1) if spanning is None else spanning
     heads, out = start.output.reshape(1, -1), np.empty(1)
     side = np.empty((2, len(scores)), np.int32)
-    count = kernels.rearrange(scores, siblings, spanning.contraction, side, heads, out)
+    count = kernels.rearrange(scores, known, spanning.contraction, side, heads, out)
     return next(iter(found(count, heads, out)), None)

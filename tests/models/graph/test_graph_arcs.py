@@ -33,7 +33,7 @@ def test_scores_that_are_no_numbers_are_refused(search: Search, k: int, bad: flo
 @pytest.mark.parametrize("place", [(0, 2, 0), (1, 3, 1), (1, 3, 2), (3, 1, 3), (3, 1, 2)])
 def test_sibling_scores_that_are_no_numbers_are_refused(place: tuple[int, int, int]) -> None:
     scores, siblings = draw_scores(3, 0, "real")
-    siblings[place] = np.nan
+    siblings[place] = np.inf
     with pytest.raises(AssertionError, match="not a number"):
         k_best_projective(scores, 1, siblings=siblings)
 

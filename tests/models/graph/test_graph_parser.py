@@ -18,7 +18,7 @@ from treetune.corpus.wellformed import is_tree
 from treetune.errors import ConfigError, DataError, ModelError
 from treetune.learning.trainer import train
 from treetune.models.graph.parser import GraphParser
-from treetune.models.graph.search import bytes_needed
+from treetune.models.graph.search import bytes_needed, make_workspace, sibling_groups
 from treetune.storage import load, save
 
 
@@ -44,13 +44,14 @@ def long_sentence(length: int) -> Sentence:
 def test_a_long_sentence_parses_or_is_refused(parser: GraphParser, second: GraphParser) -> None:
     sentence = long_sentence(2000)
     assert is_tree(parser.predict(sentence).heads)
-    message = refusal(DataError, lambda: second.predict_batch([Sentence.of(["a"]), sentence]))
+    narrow = second.with_options(max_memory=0.1)
+    message = refusal(DataError, lambda: narrow.predict_batch([Sentence.of(["a"]), sentence]))
     assert message == (
-        "sentence 2: it has 2,000 words, for which a second-order graph parser needs 64.4 GB of working memory, "
-        "and 2 GB are allowed; allow more with max_memory (--max-memory), split the sentence, or use a transition "
+        "sentence 2: it has 2,000 words, for which a second-order graph parser needs 0.3 GB of working memory, "
+        "and 0.1 GB are allowed; allow more with max_memory (--max-memory), split the sentence, or use a transition "
         "parser"
     )
-    assert refusal(DataError, lambda: second.k_best(sentence, 2)).startswith("sentence 1: it has 2,000 words")
+    assert refusal(DataError, lambda: narrow.k_best(sentence, 2)).startswith("sentence 1: it has 2,000 words")
     assert refusal(DataError, lambda: parser.with_options(max_memory=0.1).predict(sentence)).startswith(
         "sentence 1: it has 2,000 words, for which a first-order graph parser needs 0.2 GB of working memory, "
         "and 0.1 GB are allowed; "
@@ -59,12 +60,22 @@ def test_a_long_sentence_parses_or_is_refused(parser: GraphParser, second: Graph
 
 def test_more_memory_lets_a_sentence_through(second: GraphParser) -> None:
     sentence = long_sentence(300)
-    narrow = second.with_options(max_memory=0.2)
+    narrow = second.with_options(max_memory=0.02)
     assert refusal(DataError, lambda: narrow.predict(sentence)).startswith(
-        "sentence 1: it has 300 words, for which a second-order graph parser needs 0.2 GB of working memory, "
-        "and 0.2 GB are allowed; "
+        "sentence 1: it has 300 words, for which a second-order graph parser needs 0.0 GB of working memory, "
+        "and 0.02 GB are allowed; "
     )
-    assert is_tree(second.with_options(max_memory=0.3).predict(sentence).heads)
+    assert is_tree(second.with_options(max_memory=0.1).predict(sentence).heads)
+
+
+def test_the_working_memory_of_siblings_is_quadratic(second: GraphParser) -> None:
+    setup = second.grammar.setup(second._setup().weights, second.options)
+    for length in (300, 1000):
+        work = make_workspace(setup, length, k=1)
+        taken = sum(array.nbytes for array in work)
+        need = bytes_needed(length, len(setup.templates.starts), setup.options, groups=sibling_groups(setup))
+        assert taken < need < 2 * taken + 40 * length**2
+    assert need < 2e8
 
 
 def test_training_is_refused_too() -> None:
@@ -83,7 +94,8 @@ def test_training_is_refused_too() -> None:
 def test_memory_grows_with_order_length_and_lists() -> None:
     first, second = GraphParser().options, GraphParser(order=2).options
     crossing = GraphParser(decoder="non-projective").options
-    assert bytes_needed(50, 100, first) < bytes_needed(50, 100, first, k=5) < bytes_needed(50, 100, second, k=5)
+    assert bytes_needed(50, 100, first) < bytes_needed(50, 100, first, k=5)
+    assert bytes_needed(50, 100, first, k=5) < bytes_needed(50, 100, second, groups=3, k=5)
     assert bytes_needed(50, 100, first) < bytes_needed(51, 100, first) < bytes_needed(51, 101, first)
     assert bytes_needed(2000, 150, first) < 1e9
     assert bytes_needed(2000, 150, crossing) < 1e9

@@ -12,9 +12,10 @@ from sequence_samples import TEMPLATES, fitted, make_tagger, random_tagged
 
 import treetune
 from treetune.corpus.sentence import ROOT, Sentence
-from treetune.corpus.tags import tagged
-from treetune.errors import ConfigError
+from treetune.corpus.tags import Tags, tagged
+from treetune.errors import ConfigError, DataError
 from treetune.features.templates import known_sets
+from treetune.models.sequence import grammar
 from treetune.models.sequence.grammar import TaggerConfig
 from treetune.sample import generate
 
@@ -166,3 +167,13 @@ def test_templates_that_look_two_tags_back_are_for_second_order() -> None:
         learner.install(tagger, learner.snapshot())
         assert len(tagger.grammar.template_set) == count
     assert TaggerConfig(features=TEMPLATES).order == 1
+
+
+def test_more_tags_than_a_model_can_have_are_refused_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grammar, "MOST_TAGS", 2)
+    sentence = Sentence.of(["a", "b", "c"], upos=["A", "B", "C"])
+    with pytest.raises(DataError) as caught:
+        grammar.TaggerGrammar.learn([sentence], [Tags.of(["A", "B", "C"])], grammar.TaggerConfig())
+    assert str(caught.value) == (
+        "expected at most 2 different tags to train on, found 3; predict fewer columns at once"
+    )

@@ -1,10 +1,10 @@
 """Kernels of the graph parsers: projective charts and their k-best lists, spanning trees, rearrangement.
 
 Every search takes `scores[h, d]`, the score of the arc from h to d (0 is the root, -inf forbids the arc), and
-some take `siblings[h, d, s]`, which is added when s is the dependent of h next to d on d's side of h, between
-the two (s = h: there is none). Every tree has exactly one dependent of the root. A search writes heads and
-scores, best first, and returns how many trees it wrote: 0 if there is none, `BAD_SCORE` if a score that
-it would read is neither finite nor -inf.
+some take `siblings`, of which `sibling_score(siblings, h, d, s)` is added when s is the dependent of h next to d on
+d's side of h, between the two (s = h: there is none). Every tree has exactly one dependent of the root. A search
+writes heads and scores, best first, and returns how many trees it wrote: 0 if there is none, `BAD_SCORE` if a score
+that it would read is neither finite nor -inf.
 
 **Charts.** (Eisner 1996; siblings as in McDonald & Pereira 2006.) Four square planes of cells. A cell of the
 first three is a vertex of the hypergraph and its position is the vertex's name:
@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treetune.features._kernels import entry, fast_part, inner, part
+from treetune.models.graph._sibling_kernels import score_row, sibling_score
 
 BAD_SCORE = -1
 RIGHT, LEFT, JOIN, ARC = 0, 1, 2, 3
@@ -106,8 +107,8 @@ class Partition(NamedTuple):
 
 
 @part
-def scores_are_good(scores, siblings):  # type: ignore[no-untyped-def]
-    """Whether every score that belongs to an arc (and a sibling) is finite or -inf."""
+def scores_are_good(scores):  # type: ignore[no-untyped-def]
+    """Whether every score that belongs to an arc is finite or -inf."""
     size = scores.shape[0]
     bad = 0
     for h in range(size):
@@ -115,42 +116,34 @@ def scores_are_good(scores, siblings):  # type: ignore[no-untyped-def]
             bad += not scores[h, d] < np.inf
         for d in range(h + 1, size):
             bad += not scores[h, d] < np.inf
-    if siblings.shape[0] > 0:
-        for r in range(1, size):
-            bad += not siblings[0, r, 0] < np.inf
-        for h in range(1, size):
-            for d in range(1, h):
-                for s in range(d + 1, h + 1):
-                    bad += not siblings[h, d, s] < np.inf
-            for d in range(h + 1, size):
-                for s in range(h, d):
-                    bad += not siblings[h, d, s] < np.inf
     return bad == 0
+
+
+@part
+def arcs_score(scores, heads):  # type: ignore[no-untyped-def]
+    """Sum the scores of the arcs of one tree word by word."""
+    total = 0.0
+    for d in range(1, scores.shape[0]):
+        total += scores[heads[d], d]
+    return total
 
 
 @part
 def tree_score(scores, siblings, heads, nearest):  # type: ignore[no-untyped-def]
     """Sum the scores of one tree word by word; `nearest` has room for one number a token."""
     size = scores.shape[0]
-    total = 0.0
-    for d in range(1, size):
-        total += scores[heads[d], d]
-    if siblings.shape[0] == 0:
+    total = arcs_score(scores, heads)
+    if siblings.layout.shape[0] == 0:
         return total
-    for h in range(size):
-        nearest[h] = h
-    for d in range(1, size):
-        h = heads[d]
-        if h < d:
-            total += siblings[h, d, nearest[h]]
-            nearest[h] = d
-    for h in range(size):
-        nearest[h] = h
-    for d in range(size - 1, 0, -1):
-        h = heads[d]
-        if h > d:
-            total += siblings[h, d, nearest[h]]
-            nearest[h] = d
+    for direction in (1, -1):
+        for h in range(size):
+            nearest[h] = h
+        for step in range(1, size):
+            d = step if direction == 1 else size - step
+            h = heads[d]
+            if (d > h) == (direction == 1):
+                total += sibling_score(siblings, h, d, nearest[h])
+                nearest[h] = d
     return total
 
 
@@ -187,15 +180,19 @@ def _best_sum(first, second, third):  # type: ignore[no-untyped-def]
 
 @part
 def fill_chart(scores, siblings, chart):  # type: ignore[no-untyped-def]
-    """Compute the best score of every span; O(n^3), with siblings too.
+    """Compute the best score of every span; O(n^3), with siblings too. Return whether the siblings' scores are good.
 
     For each start i from the right, a span i..m that is final is pushed into all longer ones at once.
     """
     size = scores.shape[0]
     right, left = _plane(chart, RIGHT, size), _plane(chart, LEFT, size)
     join, arc = _plane(chart, JOIN, size), _plane(chart, ARC, size)
-    second_order = siblings.shape[0] > 0
-    own = chart.row
+    second_order = siblings.layout.shape[0] > 0
+    own, row = chart.row, siblings.rows[0]
+    if second_order:
+        for r in range(1, size):
+            if not sibling_score(siblings, 0, r, 0) < np.inf:
+                return False
     for i in range(size - 1, 0, -1):
         right[i, i] = 0.0
         left[i, i] = 0.0
@@ -204,16 +201,21 @@ def fill_chart(scores, siblings, chart):  # type: ignore[no-untyped-def]
             right[i, j] = -np.inf
             left[i, j] = -np.inf
         for m in range(i + 1, size):
+            to_right = join[i, m]
+            to_left = join[i, m]
             if second_order:
-                to_right = left[i + 1, m] + siblings[i, m, i]
-                to_left = right[i, m - 1] + siblings[m, i, m]
                 inner = slice(i + 1, m)
-                to_right = max(to_right, _best_sum(own[inner], join[m, inner], siblings[i, m, inner]))
-                to_left = max(to_left, _best_sum(join[i, inner], left[m, inner], siblings[m, i, inner]))
                 join[m, i] = join[i, m]
-            else:
-                to_right = join[i, m]
-                to_left = join[i, m]
+                if scores[i, m] > -np.inf:
+                    none = score_row(siblings, i, m, row)
+                    if not none < np.inf:
+                        return False
+                    to_right = max(left[i + 1, m] + none, _best_sum(own[inner], join[m, inner], row[inner]))
+                if scores[m, i] > -np.inf:
+                    none = score_row(siblings, m, i, row)
+                    if not none < np.inf:
+                        return False
+                    to_left = max(right[i, m - 1] + none, _best_sum(join[i, inner], left[m, inner], row[inner]))
             to_right += scores[i, m]
             to_left += scores[m, i]
             own[m] = to_right
@@ -228,6 +230,7 @@ def fill_chart(scores, siblings, chart):  # type: ignore[no-untyped-def]
                 join[i, j] = max(join[i, j], whole_right + left[m + 1, j])
                 right[i, j] = max(right[i, j], to_right + right[m, j])
                 left[i, j] = max(left[i, j], whole_left + arc[m, j])
+    return True
 
 
 @inner
@@ -239,52 +242,63 @@ def _complete(plane, i, j, size):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _edge(vertex, m, scores, siblings):  # type: ignore[no-untyped-def]
-    """Return the two tails (or `NO_VERTEX`) and the weight of the hyperedge of a vertex with split m."""
-    size = scores.shape[0]
-    second_order = siblings.shape[0] > 0
+def _tails(vertex, m, size, second_order):  # type: ignore[no-untyped-def]
+    """Return the two tails (or `NO_VERTEX`) of the hyperedge of a vertex with split m."""
     if vertex == VERTEX_PLANES * size * size:
-        weight = scores[0, m] + siblings[0, m, 0] if second_order else scores[0, m]
-        return _complete(LEFT, 1, m, size), _complete(RIGHT, m, size - 1, size), weight
+        return _complete(LEFT, 1, m, size), _complete(RIGHT, m, size - 1, size)
     plane = vertex // (size * size)
     a = vertex // size - plane * size
     b = vertex % size
     if a < b:
         if plane == JOIN:
-            return _complete(RIGHT, a, m, size), _complete(LEFT, m + 1, b, size), 0.0
+            return _complete(RIGHT, a, m, size), _complete(LEFT, m + 1, b, size)
         if plane == RIGHT:
-            return m * size + a, _complete(RIGHT, m, b, size), 0.0
-        return _complete(LEFT, a, m, size), (size + b) * size + m, 0.0
+            return m * size + a, _complete(RIGHT, m, b, size)
+        return _complete(LEFT, a, m, size), (size + b) * size + m
+    if not second_order:
+        return (2 * size + b) * size + a, NO_VERTEX
     if plane == RIGHT:  # the arc from b to a
-        if not second_order:
-            return (2 * size + b) * size + a, NO_VERTEX, scores[b, a]
-        weight = scores[b, a] + siblings[b, a, m]
         if m == b:
-            return _complete(LEFT, b + 1, a, size), NO_VERTEX, weight
-        return m * size + b, (2 * size + m) * size + a, weight
-    if not second_order:  # the arc from a to b
-        return (2 * size + b) * size + a, NO_VERTEX, scores[a, b]
-    weight = scores[a, b] + siblings[a, b, m]
-    if m == a:
-        return _complete(RIGHT, b, a - 1, size), NO_VERTEX, weight
-    return (2 * size + b) * size + m, (size + a) * size + m, weight
+            return _complete(LEFT, b + 1, a, size), NO_VERTEX
+        return m * size + b, (2 * size + m) * size + a
+    if m == a:  # the arc from a to b
+        return _complete(RIGHT, b, a - 1, size), NO_VERTEX
+    return (2 * size + b) * size + m, (size + a) * size + m
+
+
+@inner
+def _weight(vertex, m, scores, siblings):  # type: ignore[no-untyped-def]
+    """Return the weight of the hyperedge of a vertex with split m."""
+    size = scores.shape[0]
+    plane = vertex // (size * size)
+    a = vertex // size - plane * size
+    b = vertex % size
+    head, dependent, third = (b, a, m) if plane == RIGHT else (a, b, m)
+    if vertex == VERTEX_PLANES * size * size:
+        head, dependent, third = 0, m, 0
+    elif a < b:
+        return 0.0
+    weight = scores[head, dependent]
+    if siblings.layout.shape[0] > 0:
+        weight += sibling_score(siblings, head, dependent, third)
+    return weight
 
 
 @inner
 def _split_scores(vertex, scores, siblings, chart):  # type: ignore[no-untyped-def]
     """Write to `chart.row[m]` the best score of a vertex built by split m; return the range of its splits.
 
-    The same sums as in `_edge`, but one loop for each kind of vertex.
+    The same sums as in `_tails` and `_weight`, but one loop for each kind of vertex.
     """
     size = scores.shape[0]
     left, join = size * size, 2 * size * size
     cells, row = chart.cells, chart.row
-    second_order = siblings.shape[0] > 0
+    second_order = siblings.layout.shape[0] > 0
     if vertex == VERTEX_PLANES * size * size:
         for m in range(1, size):
             row[m] = cells[left + size + m] + cells[m * size + size - 1] + scores[0, m]
             if second_order:
-                row[m] += siblings[0, m, 0]
+                row[m] += sibling_score(siblings, 0, m, 0)
         return 1, size
     plane = vertex // (size * size)
     a = vertex // size - plane * size
@@ -304,16 +318,17 @@ def _split_scores(vertex, scores, siblings, chart):  # type: ignore[no-untyped-d
     if not second_order:
         row[b] = cells[join + b * size + a] + (scores[b, a] if plane == RIGHT else scores[a, b])
         return b, b + 1
+    head, dependent = (b, a) if plane == RIGHT else (a, b)
+    score, thirds = scores[head, dependent], siblings.rows[1]
+    none = score_row(siblings, head, dependent, thirds)
     if plane == RIGHT:
-        row[b] = cells[left + (b + 1) * size + a] + (scores[b, a] + siblings[b, a, b])
+        row[b] = cells[left + (b + 1) * size + a] + (score + none)
         for m in range(b + 1, a):
-            inner = cells[m * size + b] + cells[join + a * size + m]
-            row[m] = inner + (scores[b, a] + siblings[b, a, m])
+            row[m] = cells[m * size + b] + cells[join + a * size + m] + (score + thirds[m])
         return b, a
-    row[a] = cells[b * size + a - 1] + (scores[a, b] + siblings[a, b, a])
+    row[a] = cells[b * size + a - 1] + (score + none)
     for m in range(b + 1, a):
-        inner = cells[join + b * size + m] + cells[left + a * size + m]
-        row[m] = inner + (scores[a, b] + siblings[a, b, m])
+        row[m] = cells[join + b * size + m] + cells[left + a * size + m] + (score + thirds[m])
     return b + 1, a + 1
 
 
@@ -336,9 +351,8 @@ def _set_head(vertex, m, heads, size):  # type: ignore[no-untyped-def]
 @entry
 def best_projective(scores, siblings, chart, heads, out):  # type: ignore[no-untyped-def]
     """Write the best projective tree to `heads[0]` and its score to `out[0]`."""
-    if not scores_are_good(scores, siblings):
+    if not scores_are_good(scores) or not fill_chart(scores, siblings, chart):
         return BAD_SCORE
-    fill_chart(scores, siblings, chart)
     size = scores.shape[0]
     stack = chart.stack
     stack[0] = VERTEX_PLANES * size * size
@@ -355,7 +369,7 @@ def best_projective(scores, siblings, chart, heads, out):  # type: ignore[no-unt
         if best_m < 0:
             return 0
         _set_head(vertex, best_m, heads[0], size)
-        first, second, _ = _edge(vertex, best_m, scores, siblings)
+        first, second = _tails(vertex, best_m, size, siblings.layout.shape[0] > 0)
         if first != NO_VERTEX:
             stack[height] = first
             height += 1
@@ -474,7 +488,9 @@ def _ranked_score(vertex, rank, cells, lists, k):  # type: ignore[no-untyped-def
 def _propose_neighbours(slot, last, scores, siblings, cells, lists, k):  # type: ignore[no-untyped-def]
     """Propose the derivations that follow the `last` one found, as far as its tails have them."""
     m, first_rank, second_rank = lists.entry[last, 0], lists.entry[last, 1], lists.entry[last, 2]
-    first, second, weight = _edge(lists.about[slot, VERTEX], m, scores, siblings)
+    vertex = lists.about[slot, VERTEX]
+    first, second = _tails(vertex, m, scores.shape[0], siblings.layout.shape[0] > 0)
+    weight = _weight(vertex, m, scores, siblings)
     if second_rank == 0 and _has(lists, first, first_rank + 1):
         value = _ranked_score(first, first_rank + 1, cells, lists, k)
         value += _ranked_score(second, 0, cells, lists, k)
@@ -509,7 +525,8 @@ def _extend(slot, wanted, scores, siblings, chart, lists, k):  # type: ignore[no
                 height -= 1
             continue
         stack[frame + 2] = stage + 1
-        first, second, _ = _edge(lists.about[current, VERTEX], lists.entry[last, 0], scores, siblings)
+        vertex, m = lists.about[current, VERTEX], lists.entry[last, 0]
+        first, second = _tails(vertex, m, scores.shape[0], siblings.layout.shape[0] > 0)
         tail, rank = (first, lists.entry[last, 1]) if stage == 0 else (second, lists.entry[last, 2])
         if tail != NO_VERTEX and rank + 2 <= k and (stage == 1 or lists.entry[last, 2] == 0):
             asked = _visit(tail, scores, siblings, chart, lists, k)
@@ -533,7 +550,7 @@ def _read_derivation(goal, rank, scores, siblings, chart, lists, k, heads):  # t
         index = slot * 3 * k + stack[2 * height + 1]
         m = lists.entry[index, 0]
         _set_head(vertex, m, heads, size)
-        first, second, _ = _edge(vertex, m, scores, siblings)
+        first, second = _tails(vertex, m, size, siblings.layout.shape[0] > 0)
         if first != NO_VERTEX:
             stack[2 * height], stack[2 * height + 1] = first, lists.entry[index, 1]
             height += 1
@@ -545,9 +562,8 @@ def _read_derivation(goal, rank, scores, siblings, chart, lists, k, heads):  # t
 @entry
 def k_best_projective(scores, siblings, chart, lists, heads, out):  # type: ignore[no-untyped-def]
     """Write the best projective trees, as many as fit into `out`; all are different."""
-    if not scores_are_good(scores, siblings):
+    if not scores_are_good(scores) or not fill_chart(scores, siblings, chart):
         return BAD_SCORE
-    fill_chart(scores, siblings, chart)
     size, k = scores.shape[0], out.shape[0]
     goal = VERTEX_PLANES * size * size
     lists.slots[: goal + 1] = -1
@@ -772,14 +788,14 @@ def _find_tree(contraction, size, heads):  # type: ignore[no-untyped-def]
 
 
 @entry
-def best_spanning(scores, siblings, contraction, heads, out):  # type: ignore[no-untyped-def]
-    """Write the best tree to `heads[0]` and its score to `out[0]`; `siblings` is empty here."""
-    if not scores_are_good(scores, siblings):
+def best_spanning(scores, contraction, heads, out):  # type: ignore[no-untyped-def]
+    """Write the best tree to `heads[0]` and its score to `out[0]`."""
+    if not scores_are_good(scores):
         return BAD_SCORE
     _load(scores, contraction)
     if not _find_tree(contraction, scores.shape[0], heads[0]):
         return 0
-    out[0] = tree_score(scores, siblings, heads[0], contraction.path)
+    out[0] = arcs_score(scores, heads[0])
     return 1
 
 
@@ -847,13 +863,13 @@ def _decide(partition, number, parent, arc, required):  # type: ignore[no-untype
 
 
 @entry
-def k_best_spanning(scores, siblings, contraction, partition, heads, out):  # type: ignore[no-untyped-def]
-    """Write the best trees, as many as fit into `out`; all are different; O(k n^2). `siblings` is empty.
+def k_best_spanning(scores, contraction, partition, heads, out):  # type: ignore[no-untyped-def]
+    """Write the best trees, as many as fit into `out`; all are different; O(k n^2).
 
     All trees are kept as subsets, each with its best tree known and filed under the score of its second best.
     Taking a subset's second best tree splits it in two by an arc that the two trees differ in.
     """
-    count = best_spanning(scores, siblings, contraction, heads, out)
+    count = best_spanning(scores, contraction, heads, out)
     k, size = out.shape[0], scores.shape[0]
     if count <= 0 or k == 1:
         return count
@@ -870,7 +886,7 @@ def k_best_spanning(scores, siblings, contraction, partition, heads, out):  # ty
         partition.bound[item] = -np.inf
         if not _find_tree(contraction, size, heads[count]):
             continue
-        out[count] = tree_score(scores, siblings, heads[count], contraction.path)
+        out[count] = arcs_score(scores, heads[count])
         count += 1
         if count < k:
             required = _decide(partition, 2 * count - 3, parent, arc, True)
@@ -898,11 +914,40 @@ def _gains_of_leaving(scores, siblings, heads, side, gains):  # type: ignore[no-
             if (d > h) != (direction == 1):
                 continue
             s = nearest[h]
-            gains[d] = -scores[h, d] - siblings[h, d, s]
+            score = sibling_score(siblings, h, d, s)
+            gains[d] = -scores[h, d] - score
             if s != h:
-                gains[s] += siblings[h, d, before[s]] - siblings[h, d, s]
+                gains[s] += sibling_score(siblings, h, d, before[s]) - score
             before[d] = s
             nearest[h] = d
+
+
+@part
+def _rate_moves(scores, siblings, heads, h, contraction, beyond):  # type: ignore[no-untyped-def]
+    """Write what every word would score as a dependent of h beside its siblings; `beyond` is scratch.
+
+    `contraction.weights[h, d]` is with the next sibling towards h, `contraction.allowed[h, d]` what the next one on the
+    other side gains.
+    """
+    size, row = scores.shape[0], siblings.rows[0]
+    nearer, further = contraction.weights[h * size :], contraction.allowed[h * size :]
+    for direction in (1, -1):
+        stop = size if direction == 1 else 0
+        after = -1
+        for d in range(stop - direction, h, -direction):
+            beyond[d] = after
+            if heads[d] == h:
+                after = d
+        s, present = h, 0.0
+        for d in range(h + direction, stop, direction):
+            if d == h + direction or heads[d] == h:
+                s = d if heads[d] == h else h
+                if beyond[d] >= 0:
+                    none = score_row(siblings, h, beyond[d], row)
+                    present = none if s == h else row[s]
+            if heads[d] != h and scores[h, d] > -np.inf:
+                nearer[d] = sibling_score(siblings, h, d, s)
+                further[d] = row[d] - present if beyond[d] >= 0 else 0.0
 
 
 @part
@@ -912,26 +957,15 @@ def _best_move(scores, siblings, heads, contraction, gains, side):  # type: igno
     number_subtrees(heads, contraction.begin, contraction.end, contraction.first, contraction.following)
     _gains_of_leaving(scores, siblings, heads, side, gains)
     best, best_d, best_h = 0.0, 0, 0
-    beyond = side[0]
     for h in range(1, size):
+        nearer, further = contraction.weights[h * size :], contraction.allowed[h * size :]
         for direction in (1, -1):
-            stop = size if direction == 1 else 0
-            after = -1
-            for d in range(stop - direction, h, -direction):
-                beyond[d] = after
-                if heads[d] == h:
-                    after = d
-            s = h
-            for d in range(h + direction, stop, direction):
-                if heads[d] == h:
-                    s = d
+            for d in range(h + direction, size if direction == 1 else 0, direction):
+                if heads[d] == h or heads[d] == 0 or scores[h, d] == -np.inf:
                     continue
-                if heads[d] == 0 or contraction.begin[d] <= contraction.begin[h] <= contraction.end[d]:
+                if contraction.begin[d] <= contraction.begin[h] <= contraction.end[d]:
                     continue
-                gain = gains[d] + scores[h, d] + siblings[h, d, s]
-                after = beyond[d]
-                if after >= 0:
-                    gain += siblings[h, after, d] - siblings[h, after, s]
+                gain = gains[d] + scores[h, d] + nearer[d] + further[d]
                 if gain > best:
                     best, best_d, best_h = gain, d, h
     return best_d, best_h
@@ -944,6 +978,8 @@ def rearrange(scores, siblings, contraction, side, heads, out):  # type: ignore[
     out[0] = tree_score(scores, siblings, tree, contraction.path)
     if out[0] == -np.inf:
         return 0
+    for h in range(1, scores.shape[0]):
+        _rate_moves(scores, siblings, tree, h, contraction, side[0])
     while True:
         d, h = _best_move(scores, siblings, tree, contraction, contraction.offset, side)
         if d == 0:
@@ -956,3 +992,5 @@ def rearrange(scores, siblings, contraction, side, heads, out):  # type: ignore[
             tree[d] = old
             return 1
         out[0] = score
+        _rate_moves(scores, siblings, tree, old, contraction, side[0])
+        _rate_moves(scores, siblings, tree, h, contraction, side[0])

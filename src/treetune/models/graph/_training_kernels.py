@@ -15,11 +15,10 @@ from treetune.models.graph._arc_kernels import (
     collect_arc,
     collect_siblings,
     find_family,
-    score_sentence,
-    search_trees,
     sum_labels,
     tree_label_features,
 )
+from treetune.models.graph._sentence_kernels import score_sentence, search_trees, siblings_of
 from treetune.weights import _flat_kernels as flat
 from treetune.weights import _kernels as rows
 from treetune.weights._kernels import FACTORED_MIRA, PERCEPTRON, ROUNDING, home_slot, prefetch
@@ -116,14 +115,12 @@ def learn_trees(setup, learning, base_heads, n, work, charts, margins, update): 
     options = setup.options
     size = n + 1
     k = learning.k
-    heads = work.heads[: k * size].reshape(k, size)
+    heads, siblings = work.heads[: k * size].reshape(k, size), siblings_of(setup, n, work)
     count = search_trees(
-        options, n, k, work, charts.chart, charts.lists, charts.contraction, charts.partition, charts.climb, heads,
+        siblings, n, k, work, charts.chart, charts.lists, charts.contraction, charts.partition, charts.climb, heads,
         work.out[:k],
     )  # fmt: skip
     scores = work.scores[: size * size].reshape(size, size)
-    side = size if options.second_order else 0
-    siblings = work.siblings[: side**3].reshape(side, side, side)
     gold_heads = work.gold_heads
     gold_score = search.tree_score(scores, siblings, gold_heads, work.seen)
     if options.joint:

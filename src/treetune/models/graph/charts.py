@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from treetune.models.graph import _arc_kernels as kernels
 from treetune.models.graph import _kernels as search
+from treetune.models.graph import _sentence_kernels as kernels
 
 
 def _slots(longest: int, k: int) -> int:

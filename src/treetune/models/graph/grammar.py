@@ -15,7 +15,8 @@ from treetune.errors import ConfigError
 from treetune.features.clusters import Clusters
 from treetune.features.encoding import BASE_LABEL_COLUMN, INPUTS, Encoder, encode_base_heads
 from treetune.features.templates import TemplateSet, check_stacked, load_templates
-from treetune.models.graph import _arc_kernels as kernels
+from treetune.models.graph import _sentence_kernels as kernels
+from treetune.models.graph._arc_kernels import Templates
 from treetune.models.graph.search import NO_BASE_TREES, NOTHING_FIXED, Batch
 from treetune.models.graph.templates import (
     ARC,
@@ -130,7 +131,7 @@ class GraphGrammar:
         return self.labels.masks(self.encoder)
 
     @cached_property
-    def templates(self) -> kernels.Templates:
+    def templates(self) -> Templates:
         """The templates as the kernels read them."""
         coarse_tags = self.encoder.values.get(COARSE, [])
         return compile_templates(self.template_set, self.encoder.columns, coarse_tags)

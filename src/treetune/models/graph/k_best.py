@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Tree
 from treetune.models.base import Candidate
-from treetune.models.graph._arc_kernels import SearchResult, SearchSetup
+from treetune.models.graph._sentence_kernels import SearchResult, SearchSetup
 from treetune.models.graph.labelling import best_choices, keep_fixed
 from treetune.models.graph.search import Batch, label_scores
 from treetune.models.labels import NO_LABEL, LabelTable

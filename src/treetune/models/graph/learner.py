@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ConfigError
-from treetune.models.graph import _arc_kernels as kernels
+from treetune.models.graph import _sentence_kernels as kernels
 from treetune.models.graph import _training_kernels as training
+from treetune.models.graph._arc_kernels import ARC_OUTPUT
 from treetune.models.graph.grammar import GraphGrammar, GraphWeights
 from treetune.models.graph.online_decoder import GraphOnlineDecoder
 from treetune.models.graph.parser import GraphParser
@@ -108,7 +109,7 @@ class GraphLearner(OnlineLearner[GraphParser, Tree]):
 
     def add(self, features: NDArray[np.uint64], outputs: NDArray[np.uint16], deltas: NDArray[np.float32]) -> None:
         """Add `deltas` to the weights of (feature, output) pairs, of arcs and of labels."""
-        is_arc = outputs == kernels.ARC_OUTPUT
+        is_arc = outputs == ARC_OUTPUT
         self.arcs.add(features[is_arc], deltas[is_arc])
         self.rows.add(features[~is_arc], outputs[~is_arc], deltas[~is_arc])
 

@@ -18,8 +18,8 @@ from treetune.features.templates import TemplateSet, check_clusters
 from treetune.models.base import Candidate
 from treetune.models.constraints import encode_fixed
 from treetune.models.feature_model import TreeParser
-from treetune.models.graph import _arc_kernels as kernels
-from treetune.models.graph._arc_kernels import SearchResult, SearchSetup
+from treetune.models.graph import _sentence_kernels as kernels
+from treetune.models.graph._sentence_kernels import SearchResult, SearchSetup
 from treetune.models.graph.grammar import (
     FAMILY,
     NON_PROJECTIVE,

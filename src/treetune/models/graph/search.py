@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from treetune.errors import DataError
 from treetune.models.feature_model import run_chunks
-from treetune.models.graph import _arc_kernels as kernels
-from treetune.models.graph._arc_kernels import SearchResult, SearchSetup
+from treetune.models.graph import _arc_kernels as scoring
+from treetune.models.graph import _sentence_kernels as kernels
+from treetune.models.graph._sentence_kernels import SearchResult, SearchSetup
+from treetune.models.graph._sibling_kernels import LAYOUT
 from treetune.models.graph.charts import make_charts, projective_bytes, spanning_bytes
 
 # Scores of triples remembered within a sentence, 4 bytes each.
@@ -44,19 +46,28 @@ class Batch(NamedTuple):
         return Batch(columns, np.array([0, end - start], np.int64), self.tags[start:end], base_heads, NOTHING_FIXED)
 
 
-def memo_cells(size: int) -> int:
-    """Return how many scores of triples there is room for: those of one head in any case."""
-    return max(MEMO, (size + 1) ** 2)
+def memo_cells(size: int, groups: int) -> int:
+    """Return how many scores of triples there is room for.
+
+    Those of one head in any case; with groups of siblings, a table of pairs of words and one row for each group.
+    """
+    cells = max(MEMO, (size + 1) ** 2)
+    return cells + groups * size + (max(3 * MEMO, 4 * size**2) if groups else 0)
 
 
-def bytes_needed(longest: int, templates: int, options: kernels.Options, *, k: int = 1) -> int:
-    """Return the working memory that a sentence of `longest` words takes."""
+def sibling_groups(setup: SearchSetup) -> int:
+    """Return how many groups of templates look at siblings; none if the search does not."""
+    kinds = setup.templates.group_kind
+    return int(np.count_nonzero(kinds == scoring.SIBLING)) if setup.options.second_order else 0
+
+
+def bytes_needed(longest: int, templates: int, options: kernels.Options, *, groups: int = 0, k: int = 1) -> int:
+    """Return the working memory that a sentence of `longest` words takes; `groups` are those of siblings."""
     size = longest + 2
     # For each word: its part of every feature, three numbers of a batch of look-ups, its scores in every kind of arc.
-    need = 8 * size * ((len(kernels.ADDRESSES) + 3) * templates + 2 * kernels.KINDS)
-    need += 20 * size**2 + 4 * k * size + 4 * memo_cells(size)
-    if options.second_order:
-        need += 8 * size**3
+    need = 8 * size * ((len(scoring.ADDRESSES) + 3) * templates + 2 * scoring.KINDS)
+    need += 20 * size**2 + 4 * k * size + 4 * memo_cells(size, groups)
+    need += (8 * LAYOUT + 12 * size) * groups + 16 * size
     if options.second_order or not options.crossing:
         need += projective_bytes(longest, k=k)
     if options.crossing:
@@ -70,7 +81,8 @@ def check_memory(lengths: NDArray[np.int64], setup: SearchSetup, *, k: int, allo
         return
     index = int(np.argmax(lengths))
     longest = int(lengths[index])
-    need = bytes_needed(longest, len(setup.templates.starts), setup.options, k=k) + more
+    groups = sibling_groups(setup)
+    need = bytes_needed(longest, len(setup.templates.starts), setup.options, groups=groups, k=k) + more
     if need <= allowed * 1e9:
         return
     order = "second" if setup.options.second_order else "first"
@@ -82,33 +94,35 @@ def check_memory(lengths: NDArray[np.int64], setup: SearchSetup, *, k: int, allo
     )
 
 
-def pairs_of_arc(templates: kernels.Templates, longest: int) -> int:
+def pairs_of_arc(templates: scoring.Templates, longest: int) -> int:
     """Return how many (feature, output) pairs a word can have with its arc, label and sibling."""
     sizes = templates.group_last - templates.group_first
-    between = int(sizes[templates.group_kind == kernels.BETWEEN].sum())
-    siblings = int(sizes[templates.group_kind == kernels.SIBLING].sum())
+    between = int(sizes[templates.group_kind == scoring.BETWEEN].sum())
+    siblings = int(sizes[templates.group_kind == scoring.SIBLING].sum())
     return int(templates.bounds[1]) + siblings + between * longest
 
 
-def make_workspace(setup: SearchSetup, longest: int, *, k: int) -> kernels.Workspace:
+def make_workspace(setup: SearchSetup, longest: int, *, k: int) -> scoring.Workspace:
     """Return working memory for the scores of sentences of up to `longest` words."""
     size, total = longest + 2, len(setup.templates.starts) - 1
     labels = setup.masks.shape[2]
-    pairs = pairs_of_arc(setup.templates, longest)
-    return kernels.Workspace(
-        parts=np.empty((len(kernels.ADDRESSES), size, total), np.uint64),
+    pairs, groups = pairs_of_arc(setup.templates, longest), sibling_groups(setup)
+    return scoring.Workspace(
+        parts=np.empty((len(scoring.ADDRESSES), size, total), np.uint64),
         marks=np.empty((2, size), np.int32),
         features=np.empty(total, np.uint64),
         indices=np.empty(total, np.int64),
-        words=np.empty(2 * size * kernels.KINDS),
+        words=np.empty(2 * size * scoring.KINDS),
         scores=np.empty((longest + 1) ** 2),
-        siblings=np.empty((longest + 1) ** 3 if setup.options.second_order else 0),
         best_labels=np.empty((longest + 1) ** 2, np.int32),
         label_gaps=np.zeros(size),
         sums=np.empty(labels, np.float32),
-        memo=np.empty(memo_cells(size), np.float32),
+        memo=np.empty(memo_cells(size, groups), np.float32),
         classes=np.empty((3, size), np.int32),
         members=np.empty((3, size), np.int32),
+        sibling_layout=np.empty((groups, LAYOUT), np.int64),
+        sibling_classes=np.empty((groups, 3, size), np.uint32),
+        sibling_rows=np.zeros((2, size)),
         seen=np.empty(6 * size, np.int32),
         met=np.empty(size, np.int32),
         reach=np.empty(size, np.int32),
@@ -133,7 +147,7 @@ def make_workspace(setup: SearchSetup, longest: int, *, k: int) -> kernels.Works
 class Room(NamedTuple):
     """Working memory of one thread."""
 
-    work: kernels.Workspace
+    work: scoring.Workspace
     charts: kernels.Charts
 
 
@@ -147,7 +161,7 @@ def run(setup: SearchSetup, batch: Batch, *, k: int = 1, threads: int = 1, room:
     count, tokens = len(batch.offsets) - 1, int(batch.offsets[-1])
     result = SearchResult(
         heads=np.full((k, tokens), -1, np.int32),
-        labels=np.full((k, tokens), kernels.NO_LABEL, np.int32),
+        labels=np.full((k, tokens), scoring.NO_LABEL, np.int32),
         scores=np.zeros((count, k)),
         counts=np.zeros(count, np.int64),
     )
@@ -166,7 +180,7 @@ def collect(
     batch: Batch,
     heads: NDArray[np.int32],
     labels: NDArray[np.int32],
-    work: kernels.Workspace | None = None,
+    work: scoring.Workspace | None = None,
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint16]]:
     """Return the (feature, output) pairs of a tree of the only sentence of a batch."""
     n = len(heads) - 1

@@ -100,6 +100,11 @@ class TaggerGrammar:
                 f"which have only {', '.join(encoder.columns)}"
             )
         tags = TagTable.learn(gold)
+        if len(tags.names) > MOST_TAGS:
+            raise DataError(
+                f"expected at most {MOST_TAGS:,} different tags to train on, found {len(tags.names):,}; predict fewer "
+                "columns at once"
+            )
         encoded, offsets = encoder.encode(sentences)
         pairs = None if not config.given else _learn_pairs(encoder, encoded)
         words = _split(_words(encoder, pairs, encoded), offsets)
