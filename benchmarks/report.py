@@ -125,7 +125,7 @@ def startup_table(record: Record) -> str:
         f"`{record['settings']['command']}`, from the start of the process to its end, with all processors; the first "
         f"parse after installation compiles the kernels; the mean of {record['settings']['repeats']} installations, "
         f"{INTERVAL}. Memory is that of the largest process. The load average before was "
-        f"{record['load_before']:.1f} on {record['machine']['cores']} cores: wall time depends on it, CPU time hardly."
+        f"{record['load_before']:.1f} on {record['machine']['cores']} cores: wall time depends on it, CPU time less."
     )
     columns = {"wall seconds": "wall_seconds", "CPU seconds": "cpu_seconds", "peak memory (MB)": "peak_rss_mb"}
     rows = [

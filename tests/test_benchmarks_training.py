@@ -81,7 +81,6 @@ def test_the_child_is_asked_for_the_model_of_the_options(
     ("settings", "kind"),
     [
         (Settings(2, 1, 0), "transition"),
-        (Settings(None, 1, 0, parser="graph"), "graph"),
         (Settings(None, 1, 0, parser="graph2"), "graph"),
     ],
 )

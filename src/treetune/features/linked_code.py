@@ -1,8 +1,7 @@
 """How kernels are compiled: those that only other kernels call are optimised, and made machine code, as part of these.
 
 numba optimises every function by itself and makes machine code of it, also of those that are inlined into others and
-never run on their own, and Python's garbage collector looks again and again at what the compiler holds: together a
-third of the time that compiling takes.
+never run on their own, and Python's garbage collector looks again and again at what the compiler holds.
 """
 
 from __future__ import annotations
