@@ -62,7 +62,7 @@ def test_adapting_drops_atoms_of_absent_columns_and_what_becomes_equal() -> None
 
 
 def test_the_sets_of_the_package() -> None:
-    assert known_sets("transition") == ["clusters", "clusters-only", "default", "hall2011", "zhang-nivre"]
+    assert known_sets("transition") == ["clusters", "clusters-only", "default", "hall2011", "morphology", "zhang-nivre"]
     assert len(load_templates("hall2011", "transition")) == 14 + 14 * 13 // 2
     assert len(load_templates("zhang-nivre", "transition")) == 73
 
