@@ -176,8 +176,8 @@ def raw_text_table(record: Record) -> str:
 def treebanks_table(record: Record) -> str:
     """Return the scores and speeds of pipelines of several treebanks from raw text."""
     about = (
-        "The test parts of UD treebanks from raw text, F1 by the official scorer; every system trained on the train part "
-        "with its default settings. Speed is from a string of raw text to CoNLL-U in memory, one thread, "
+        "The test parts of UD treebanks from raw text, F1 by the official scorer; every system is trained on the train "
+        "part with its default settings. Speed is from a string of raw text to CoNLL-U in memory, one thread, "
         f"{record['settings']['repeats']} interleaved rounds."
     )
     described = [
