@@ -290,3 +290,12 @@ def test_the_trainer_beside_a_bare_loop() -> None:
     assert "on 1,500 sentences, interleaved, the median of 3 rounds." in text
     assert "of a bare loop over the same sentences | 0.99 |" in text
     assert "a word of the treebank | 1.20 |" in text
+
+
+def test_treebanks_are_shown_with_every_system() -> None:
+    found = {"test": {"Words": 99.5, "MLAS": 61.234}, "words_per_cpu_second": summary(30000.0, 500.0)}
+    record = {"settings": {"repeats": 3}, "treebanks": {"xx_one": {"treetune": found, "UDPipe": found}}}
+    lines = report.treebanks_table(record).splitlines()
+    assert lines[2].startswith("| treebank | system | Words | MLAS | words per CPU-s |")
+    assert lines[4].startswith("| xx_one | treetune | 99.50 | 61.23 | 30,000 ± 500 |")
+    assert len(lines) == 6

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,17 @@ from treetune.config.run import Report, Stage, TrainingRun, numbers
 from treetune.config.schema import PIPELINE, TOKENIZER
 from treetune.corpus.rawtext import raw_text
 from treetune.evaluation.alignment import evaluate_text
-from treetune.learning.pipeline_training import has_lemmas, lemmatizer_inputs, tagger_columns, train_pipeline
+from treetune.learning.pipeline_training import (
+    has_lemmas,
+    has_rich_morphology,
+    lemmatizer_inputs,
+    tagger_columns,
+    train_pipeline,
+)
 from treetune.learning.tokenizer_training import train_tokenizer
 from treetune.models.pipeline import Pipeline
 from treetune.models.quantize import quantize
-from treetune.models.registry import MODELS, find, make_model, stored_class
+from treetune.models.registry import MODELS, find, make_model, preset, stored_class
 
 
 class TextRun(TrainingRun):
@@ -70,7 +77,8 @@ class PipelineRun(TextRun):
         lemmatizer: Any = None
         if table.lemmas and has_lemmas(treebank):
             lemmatizer = find(MODELS["lemmatizer"])(lemmatizer_inputs(columns))
-        return Pipeline(tokenizer, [_make_tagger(columns, more) for more in columns], config.model.make(), lemmatizer)
+        taggers = [_make_tagger(columns, more) for more in columns]
+        return Pipeline(tokenizer, taggers, _make_parser(config, treebank, columns), lemmatizer)
 
     def train(self, *, checkpoint: str | Path | None = None, resume: bool = False) -> Iterator[Report]:
         """Train all parts and yield reports."""
@@ -109,6 +117,15 @@ class PipelineRun(TextRun):
         }
         columns = [name for tagger in self.model.taggers for name in tagger.columns]
         return {"task": PIPELINE, "columns": columns, **parts}
+
+
+def _make_parser(config: Config, treebank: list[Any], columns: list[tuple[str, ...]]) -> Any:
+    """Return an untrained parser; a transition parser of a language with rich morphology has features for it."""
+    model = config.model
+    has_choice = "features" not in model.options and preset(model.name).kind == "transition"
+    if has_choice and has_rich_morphology(treebank, columns):
+        model = replace(model, options={**model.options, "features": "morphology"})
+    return model.make()
 
 
 def _make_tagger(columns: list[tuple[str, ...]], own: tuple[str, ...]) -> Any:

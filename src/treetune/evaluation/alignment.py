@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
@@ -17,10 +16,11 @@ from typing import NamedTuple
 from treetune import __version__
 from treetune.corpus.document import ParsedSentence
 from treetune.corpus.rawtext import surface_tokens
-from treetune.corpus.sentence import ABSENT, Example, tree_of
+from treetune.corpus.sentence import Example, tree_of
 from treetune.errors import DataError, unknown_name
+from treetune.evaluation.aligned_words import AlignedWord, Span, universal_features, word_tallies
 from treetune.evaluation.breakdown import Tally
-from treetune.evaluation.counts import CONTENT_LABELS, is_punctuation, strip_subtype
+from treetune.evaluation.counts import is_punctuation, strip_subtype
 from treetune.evaluation.metrics import percent
 
 TEXT_METRICS = {
@@ -38,15 +38,7 @@ TEXT_METRICS = {
     "MLAS": "CLAS with UPOS, features and function words",
     "BLEX": "CLAS with lemmas",
 }
-# The features and the labels of function words that the official scorer of the shared tasks looks at.
-UNIVERSAL_FEATURES = frozenset({
-    "PronType", "NumType", "Poss", "Reflex", "Foreign", "Abbr", "Gender", "Animacy", "Number", "Case", "Definite",
-    "Degree", "VerbForm", "Mood", "Tense", "Aspect", "Voice", "Evident", "Polarity", "Person", "Polite",
-})  # fmt: skip
-FUNCTIONAL_LABELS = frozenset({"aux", "cop", "mark", "det", "clf", "case", "cc"})
-
-Span = tuple[int, int]
-_FunctionWord = tuple[int, str, str, str]
+_Words = Sequence[AlignedWord]
 
 
 @dataclass(frozen=True)
@@ -92,26 +84,11 @@ class TextScores:
         }
 
 
-class _Word(NamedTuple):
-    form: str
-    span: Span
-    is_multiword: bool
-    upos: str
-    xpos: str
-    feats: str
-    """Universal features alone."""
-    lemma: str
-    parent: int
-    """The index of the head among all words of the file, or -1 for a root."""
-    label: str
-    counts: bool
-
-
 class _Analysis(NamedTuple):
     characters: str
     tokens: list[Span]
     sentences: list[Span]
-    words: list[_Word]
+    words: list[AlignedWord]
 
 
 def evaluate_text(
@@ -139,7 +116,7 @@ def evaluate_text(
         tallies={
             "Tokens": _span_tally(first.tokens, second.tokens),
             "Sentences": _span_tally(first.sentences, second.sentences),
-            **_word_tallies(first.words, second.words, pairs),
+            **word_tallies(first.words, second.words, pairs),
         },
         punct=punct,
         subtypes=subtypes,
@@ -151,7 +128,7 @@ def _analysis(examples: Iterable[Example | ParsedSentence], *, punct: bool, subt
     end = 0
     tokens: list[Span] = []
     sentences: list[Span] = []
-    words: list[_Word] = []
+    words: list[AlignedWord] = []
     for example in examples:
         sentence, tree, start, base = example.sentence, tree_of(example), end, len(words)
         for token in surface_tokens(sentence):
@@ -163,13 +140,13 @@ def _analysis(examples: Iterable[Example | ParsedSentence], *, punct: bool, subt
             for word in range(token.first, token.last):
                 head, label = tree.heads[word], tree.labels[word]
                 words.append(
-                    _Word(
+                    AlignedWord(
                         form=_without_spaces(sentence.forms[word]).lower(),
                         span=span,
                         is_multiword=token.last - token.first > 1 or token.first in dict(sentence.multiword),
                         upos=sentence.upos[word],
                         xpos=sentence.xpos[word],
-                        feats=_universal(sentence.feats[word]),
+                        feats=universal_features(sentence.feats[word]),
                         lemma=sentence.lemmas[word],
                         parent=-1 if head == 0 else -2 if head < 0 else base + head - 1,
                         label=label if subtypes else strip_subtype(label),
@@ -178,10 +155,6 @@ def _analysis(examples: Iterable[Example | ParsedSentence], *, punct: bool, subt
                 )
         sentences.append((start, end))
     return _Analysis("".join(characters), tokens, sentences, words)
-
-
-def _universal(feats: str) -> str:
-    return "|".join(sorted(feat for feat in feats.split("|") if feat.partition("=")[0] in UNIVERSAL_FEATURES))
 
 
 def _without_spaces(form: str) -> str:
@@ -207,7 +180,7 @@ def _span_tally(gold: list[Span], predicted: list[Span]) -> Tally:
     return Tally(len(gold), len(predicted), len(set(gold) & set(predicted)))
 
 
-def _aligned(gold: Sequence[_Word], predicted: Sequence[_Word]) -> Iterator[tuple[int, int]]:
+def _aligned(gold: _Words, predicted: _Words) -> Iterator[tuple[int, int]]:
     """Yield the indices of words that are the same, in order."""
     i = j = 0
     while i < len(gold) and j < len(predicted):
@@ -223,7 +196,7 @@ def _aligned(gold: Sequence[_Word], predicted: Sequence[_Word]) -> Iterator[tupl
             j += 1
 
 
-def _multiword_stretch(gold: Sequence[_Word], predicted: Sequence[_Word], i: int, j: int) -> tuple[int, int, int, int]:
+def _multiword_stretch(gold: _Words, predicted: _Words, i: int, j: int) -> tuple[int, int, int, int]:
     """Return the smallest stretches of both that hold a multiword token: their starts, then their ends."""
     if gold[i].is_multiword:
         end = gold[i].span[1]
@@ -244,14 +217,14 @@ def _multiword_stretch(gold: Sequence[_Word], predicted: Sequence[_Word], i: int
     return first, second, i, j
 
 
-def _is_beyond(words: Sequence[_Word], place: int, end: int) -> bool:
+def _is_beyond(words: _Words, place: int, end: int) -> bool:
     if place >= len(words):
         return True
     word = words[place]
     return word.span[0] >= end if word.is_multiword else word.span[1] > end
 
 
-def _common(gold: Sequence[_Word], predicted: Sequence[_Word], first: Span, second: Span) -> Iterator[tuple[int, int]]:
+def _common(gold: _Words, predicted: _Words, first: Span, second: Span) -> Iterator[tuple[int, int]]:
     """Yield a longest common subsequence of two stretches of words, by their forms."""
     (i, last), (j, end) = first, second
     rows, columns = last - i, end - j
@@ -271,73 +244,3 @@ def _common(gold: Sequence[_Word], predicted: Sequence[_Word], first: Span, seco
             row += 1
         else:
             column += 1
-
-
-def _word_tallies(
-    gold: Sequence[_Word], predicted: Sequence[_Word], pairs: Sequence[tuple[int, int]]
-) -> dict[str, Tally]:
-    partner = {second: first for first, second in pairs}
-    counted = [(first, second) for first, second in pairs if gold[first].counts]
-    first_size, second_size = (sum(word.counts for word in words) for words in (gold, predicted))
-    content = [sum(word.counts and _is_content(word) for word in words) for words in (gold, predicted)]
-
-    def right_head(first: int, second: int) -> bool:
-        parent = predicted[second].parent
-        return gold[first].parent == (parent if parent < 0 else partner.get(parent, -3))
-
-    compared = [(gold[first], predicted[second]) for first, second in counted]
-    attached = [(first, second) for first, second in counted if right_head(first, second)]
-    labelled = [(first, second) for first, second in attached if gold[first].label == predicted[second].label]
-    right = {
-        "Words": len(counted),
-        "UPOS": sum(one.upos == other.upos for one, other in compared),
-        "XPOS": sum(one.xpos == other.xpos for one, other in compared),
-        "UFeats": sum(one.feats == other.feats for one, other in compared),
-        "AllTags": sum(_all_tags(one) == _all_tags(other) for one, other in compared),
-        "Lemmas": sum(_same_lemma(one, other) for one, other in compared),
-        "UAS": len(attached),
-        "LAS": len(labelled),
-    }
-    words = [(first, second) for first, second in labelled if _is_content(gold[first])]
-    helpers = _function_words(gold, None), _function_words(predicted, partner)
-    right_content = {
-        "CLAS": len(words),
-        "MLAS": sum(
-            _same_morphology(gold[first], predicted[second]) and helpers[0].get(first) == helpers[1].get(second)
-            for first, second in words
-        ),
-        "BLEX": sum(_same_lemma(gold[first], predicted[second]) for first, second in words),
-    }
-    return {
-        **{name: Tally(first_size, second_size, count) for name, count in right.items()},
-        **{name: Tally(content[0], content[1], count) for name, count in right_content.items()},
-    }
-
-
-def _all_tags(word: _Word) -> tuple[str, str, str]:
-    return word.upos, word.xpos, word.feats
-
-
-def _same_morphology(gold: _Word, predicted: _Word) -> bool:
-    return (gold.upos, gold.feats) == (predicted.upos, predicted.feats)
-
-
-def _same_lemma(gold: _Word, predicted: _Word) -> bool:
-    """Return whether a lemma is right; where gold has none, any is."""
-    return gold.lemma in (ABSENT, predicted.lemma)
-
-
-def _function_words(
-    words: Sequence[_Word], partner: Mapping[int, int] | None
-) -> dict[int, list[tuple[int, str, str, str]]]:
-    """Return of each head its function words: the words of gold they are, or -1, and what is said of them."""
-    found: dict[int, list[_FunctionWord]] = defaultdict(list)
-    for index, word in enumerate(words):
-        if word.parent >= 0 and strip_subtype(word.label) in FUNCTIONAL_LABELS:
-            own = index if partner is None else partner.get(index, -1)
-            found[word.parent].append((own, word.label, word.upos, word.feats))
-    return found
-
-
-def _is_content(word: _Word) -> bool:
-    return strip_subtype(word.label) in CONTENT_LABELS

@@ -8,14 +8,14 @@ relies on them too much. So the parser is trained on tags of taggers that have n
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 from treetune.corpus.sentence import ABSENT, Example, Sentence
-from treetune.corpus.tags import TAG_COLUMNS, Tags, tagged, with_tags
+from treetune.corpus.tags import TAG_COLUMNS, Tags, tagged, tags_of, with_tags
 from treetune.errors import DataError
 from treetune.learning.checkpoints import StageCheckpoints
 from treetune.learning.jackknife import FoldProgress, TrainOptions, check_options, jackknife
@@ -28,6 +28,8 @@ from treetune.models.pipeline import Pipeline
 
 # A first tagger has at most so many joint tags; XPOS with more is predicted beside FEATS.
 MOST_TAGS = 150
+# A morphology is rich if a tag has so many values of FEATS on average.
+RICH = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,19 @@ def lemmatizer_inputs(columns: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     """Return the columns of taggers that lemmas depend on: XPOS of many values says no more than FEATS."""
     second = {name for more in columns[1:] for name in more}
     return tuple(name for more in columns for name in more if not (name == "xpos" and "feats" in second & {*more}))
+
+
+def has_rich_morphology(treebank: Sequence[Example], columns: Sequence[tuple[str, ...]]) -> bool:
+    """Return whether a tag of the first tagger goes with many values of the second, on average."""
+    if "feats" not in {name for more in columns[1:] for name in more}:
+        return False
+    every = {pair for one in treebank for pair in _pairs(one.sentence, columns)}
+    return len(every) >= RICH * len({first for first, _ in every})
+
+
+def _pairs(sentence: Sentence, columns: Sequence[tuple[str, ...]]) -> Iterable[tuple[str, str]]:
+    first, second = (tags_of(sentence, more).values[1:] for more in columns)
+    return zip(first, second, strict=True)
 
 
 def _count_tags(treebank: Sequence[Example]) -> int:

@@ -14,7 +14,12 @@ from hypothesis import strategies as st
 import treetune
 from treetune.corpus.sentence import Sentence
 from treetune.errors import DataError
-from treetune.learning.pipeline_training import lemmatizer_inputs, tagger_columns, train_pipeline
+from treetune.learning.pipeline_training import (
+    has_rich_morphology,
+    lemmatizer_inputs,
+    tagger_columns,
+    train_pipeline,
+)
 from treetune.models.pipeline import Pipeline
 from treetune.models.quantize import quantize
 from treetune.models.sequence.edit_scripts import apply_script, is_script, is_turkic, lower, make_script
@@ -137,5 +142,8 @@ def test_which_tagger_predicts_what() -> None:
         if (words := len(example.sentence))
     ]
     assert tagger_columns(fine) == [("upos",), ("xpos", "feats")]
+    assert has_rich_morphology(fine, tagger_columns(fine))
+    assert not has_rich_morphology(treebank, tagger_columns(treebank))
+    assert not has_rich_morphology(treebank, [("upos",)])
     assert lemmatizer_inputs(tagger_columns(fine)) == ("upos", "feats")
     assert lemmatizer_inputs(tagger_columns(treebank)) == ("upos", "xpos", "feats")

@@ -6,7 +6,8 @@ import numpy as np
 
 from treetune.features.encoding import FIRST_ID, ROOT_ID, UNSEEN
 from treetune.models.sequence import _kernels as kernels
-from treetune.models.sequence.lexicon import Lexicon, TagTable, WordPairs
+from treetune.models.sequence.lexicon import Lexicon, TagTable
+from treetune.models.sequence.word_pairs import WordPairs
 
 N, V, A, P, X = range(5)
 LEAST = 5

@@ -20,8 +20,9 @@ from treetune.features.encoding import FIRST_ID, INPUTS, Encoder
 from treetune.features.templates import TemplateSet, load_templates
 from treetune.models.options import check_memory_limit, check_stored_memory, check_values, option
 from treetune.models.sequence import _kernels as kernels
-from treetune.models.sequence.lexicon import Lexicon, TagTable, WordPairs, fixed_sets
+from treetune.models.sequence.lexicon import Lexicon, TagTable, fixed_sets
 from treetune.models.sequence.templates import CLASS, TAG, TAG_ATOMS, columns_of, compile_templates, needed
+from treetune.models.sequence.word_pairs import WordPairs
 from treetune.weights._kernels import Store
 
 FAMILY = "sequence"

@@ -15,6 +15,7 @@ from treetune.corpus.tags import SEPARATOR, Tags
 from treetune.errors import DataError
 from treetune.features.encoding import FIRST_ID, NOTHING, ROOT_ID, UNSEEN
 from treetune.models.sequence import _kernels as kernels
+from treetune.models.sequence.word_pairs import WordPairs
 
 
 @dataclass(frozen=True)
@@ -64,39 +65,6 @@ class TagTable:
             if len(parts) == len(wanted) and all(w in ("", p) for w, p in zip(wanted, parts, strict=True)):
                 found.append(number)
         return found
-
-
-@dataclass(frozen=True)
-class WordPairs:
-    """Numbers of pairs of a word and its input tag: those of pairs seen in training come after those of tags.
-
-    A pair that was not seen has the number of its tag; `codes` are the seen ones, sorted, ``word * tags + tag``.
-    """
-
-    codes: NDArray[np.int64]
-    tags: int
-
-    @classmethod
-    def learn(cls, words: NDArray[np.int32], inputs: NDArray[np.int32], tags: int) -> WordPairs:
-        """Collect the pairs of known words with known tags."""
-        known = (words >= FIRST_ID) & (inputs >= FIRST_ID)
-        return cls(np.unique(words[known].astype(np.int64) * tags + inputs[known]), tags)
-
-    def __len__(self) -> int:
-        """Return one more than the largest number."""
-        return self.tags + len(self.codes)
-
-    def numbers(self, words: NDArray[np.int32], inputs: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the numbers of pairs."""
-        if not len(self.codes):
-            return inputs
-        codes = words.astype(np.int64) * self.tags + inputs
-        places = np.minimum(np.searchsorted(self.codes, codes), len(self.codes) - 1)
-        return np.where(self.codes[places] == codes, self.tags + places, inputs).astype(np.int32)
-
-    def tag_of(self, number: int) -> int:
-        """Return the input tag of a pair."""
-        return number if number < self.tags else int(self.codes[number - self.tags]) % self.tags
 
 
 # A word is frequent, and has a class, from this count on; tags of a smaller share of it are not in its class.
