@@ -145,8 +145,13 @@ def is_open(chunk: str, at: int, weights: TokenizerWeights) -> bool:
             last += 1
         # Longer runs than any word are looked at in pieces.
         first += (at - 1 - first) // LONGEST * LONGEST
+        last = min(last, first + LONGEST)
+        runs = weights.runs
         return (
-            weights.runs.dense or word_hash(chunk[first : min(last, first + LONGEST)]) in weights.runs.hashes.tolist()
+            runs.dense
+            or word_hash(chunk[first:last]) in runs.runs.tolist()
+            or word_hash(chunk[at:last]) in runs.suffixes.tolist()
+            or word_hash(chunk[first:at]) in runs.prefixes.tolist()
         )
     return not left == right == "digit"
 
@@ -213,3 +218,14 @@ def sentence_ends(tokens: list[str], spaced: list[bool], scorer: Scorer) -> list
             ends.append(place)
             first = place + 1
     return ends
+
+
+def word_atoms(forms: list[str], place: int) -> dict[str, int]:
+    """Return the atoms of a token of a paragraph whose words are to be chosen."""
+    atoms: dict[str, int] = {}
+    for index, name in enumerate(("P2", "P1", "T0", "N1", "N2"), start=place - 2):
+        form = forms[index] if 0 <= index < len(forms) else ""
+        atoms[f"{name}.word"] = word_hash(form) if form else 0
+        atoms[f"{name}.shape"] = shape_hash(form) if form else 0
+        atoms[f"{name}.suffix"] = word_hash(form[-3:]) if form else 0
+    return atoms | {"T0.ending": word_hash(forms[place][-5:]), "T0.length": min(len(forms[place]), 12)}

@@ -89,9 +89,14 @@ class Chunks(NamedTuple):
 
 
 class Runs(NamedTuple):
-    """Where words may end within letters: in runs of these hashes (sorted), or everywhere."""
+    """Where words may end within letters: in these runs, before these suffixes, after these prefixes; or everywhere.
 
-    hashes: NDArray[np.uint64]
+    All three are sorted hashes.
+    """
+
+    runs: NDArray[np.uint64]
+    suffixes: NDArray[np.uint64]
+    prefixes: NDArray[np.uint64]
     dense: bool
 
 
@@ -207,6 +212,14 @@ def is_listed(hashes, value):  # type: ignore[no-untyped-def]
 
 
 @inner
+def has_split(lower, runs, begin, at, end):  # type: ignore[no-untyped-def]
+    """Whether the letters [begin, end) have a suffix or a prefix at `at` at which words meet."""
+    if runs.suffixes.shape[0] > 0 and is_listed(runs.suffixes, hash_word(lower, at, end)):
+        return True
+    return runs.prefixes.shape[0] > 0 and is_listed(runs.prefixes, hash_word(lower, begin, at))
+
+
+@inner
 def is_scheme(lower, first, last, at):  # type: ignore[no-untyped-def]
     """Whether the position before `at` is beside or within the ``://`` of an address."""
     for colon in range(max(first + 1, at - 3), min(at, last - 4) + 1):
@@ -216,11 +229,11 @@ def is_scheme(lower, first, last, at):  # type: ignore[no-untyped-def]
 
 
 @inner
-def is_open(text, first, last, at, in_split_run, dense):  # type: ignore[no-untyped-def]
+def is_open(text, first, last, at, runs, letters, run, in_split_run):  # type: ignore[no-untyped-def]
     """Whether a word may end between the characters `at - 1` and `at` of the chunk [first, last).
 
-    Never before a mark, beside a joiner or at the ``://`` of an address; within letters only where letters like these
-    were split in training (or anywhere, if `dense`: a script without spaces); never within digits.
+    Never before a mark, beside a joiner or at the ``://`` of an address; within letters (the run [letters, run)) only
+    where letters like these were split in training, or anywhere in a script without spaces; never within digits.
     """
     left, right = text.kinds[at - 1], text.kinds[at]
     if right == _MARK or right == _JOINER or left == _JOINER:
@@ -228,7 +241,7 @@ def is_open(text, first, last, at, in_split_run, dense):  # type: ignore[no-unty
     if (right == _SLASH or right == _COMMA or left == _SLASH) and is_scheme(text.lower, first, last, at):
         return False
     if is_letter(left) and is_letter(right):
-        return in_split_run or dense
+        return in_split_run or runs.dense or has_split(text.lower, runs, letters, at, run)
     return not (left == _DIGIT and right == _DIGIT)
 
 
@@ -343,14 +356,15 @@ def split_chunks(text, chunks, runs, templates, store, work, tokens, marks):  # 
         begin = first
         gap = chunks.gaps[chunk]
         filled = False
-        run = first
+        run = letters = first
         in_split_run = False
         for at in range(first + 1, last):
             if at > run:
-                run = letters_end(text.kinds, at - 1, last)
-                in_split_run = run > at and is_listed(runs.hashes, hash_word(text.lower, at - 1, run))
+                letters = at - 1
+                run = letters_end(text.kinds, letters, last)
+                in_split_run = run > at and is_listed(runs.runs, hash_word(text.lower, letters, run))
                 run = max(run, at)
-            if not is_open(text, first, last, at, in_split_run, runs.dense):
+            if not is_open(text, first, last, at, runs, letters, run, in_split_run):
                 continue
             if not filled:
                 fill_chunk(work.values, text, chunks, chunk)
@@ -385,21 +399,22 @@ def learn_chunks(text, chunks, firsts, order, done, marks, runs, templates, stor
         changes = needed * (ends[firsts[paragraph + 1] - 1] - starts[firsts[paragraph]])
         if flat_is_short(store, averages, changes):
             return step
-        averages.counters[STEPS] += 1
         for chunk in range(firsts[paragraph], firsts[paragraph + 1]):
+            averages.counters[STEPS] += 1
             first, last = starts[chunk], ends[chunk]
             begin = first
             filled = False
-            run = first
+            run = letters = first
             in_split_run = False
             for at in range(first + 1, last):
                 if marks[at - 2] >= TOKEN and at - 2 >= begin:
                     begin = at - 1
                 if at > run:
-                    run = letters_end(text.kinds, at - 1, last)
-                    in_split_run = run > at and is_listed(runs.hashes, hash_word(text.lower, at - 1, run))
+                    letters = at - 1
+                    run = letters_end(text.kinds, letters, last)
+                    in_split_run = run > at and is_listed(runs.runs, hash_word(text.lower, letters, run))
                     run = max(run, at)
-                if not is_open(text, first, last, at, in_split_run, runs.dense):
+                if not is_open(text, first, last, at, runs, letters, run, in_split_run):
                     continue
                 if not filled:
                     fill_chunk(work.values, text, chunks, chunk)
@@ -536,10 +551,10 @@ def learn_sentences(text, tokens, firsts, order, done, is_last, templates, store
         first, last = firsts[order[step]], firsts[order[step] + 1]
         if flat_is_short(store, averages, needed * (last - first)):
             return step
-        averages.counters[STEPS] += 1
         begin_sentence(numbers, first)
         numbers[_SENTENCES] = 0
         for token in range(first, last - 1):
+            averages.counters[STEPS] += 1
             take_token(numbers, text, tokens, token)
             fill_gap(work.values, text, tokens, first, last, token, numbers)
             features = fill_features(templates, work)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,25 +16,34 @@ from treetune.corpus.textfiles import text_blocks
 from treetune.errors import DataError, ModelError
 from treetune.features.templates import TemplateSet, load_templates
 from treetune.models.tokenizer import _kernels as kernels
+from treetune.models.tokenizer import _word_kernels as word_kernels
 from treetune.models.tokenizer.assembly import Block
 from treetune.models.tokenizer.characters import Text, encode_text
 from treetune.models.tokenizer.chunks import find_chunks, make_tokens
-from treetune.models.tokenizer.multiword import MultiwordTable
+from treetune.models.tokenizer.multiword import Scripts, Words
 from treetune.models.tokenizer.templates import compile_templates, make_workspace
 from treetune.weights.flat import FlatFrozenWeights
 
+# The atoms of the templates of each decision.
+ATOMS = {"tokens": kernels.BOUNDARY_ATOMS, "sentences": kernels.GAP_ATOMS, "words": word_kernels.WORD_ATOMS}
+# The arrays of `kernels.Runs`.
+_SPLITS = ("runs", "suffixes", "prefixes")
 # Sentences at the end of a text that was cut may look otherwise when more text follows.
 _HELD_BACK = 2
 
 
 @dataclass(frozen=True)
 class TokenizerWeights:
-    """What a tokenizer has learned: weights of both decisions, runs of letters to look into, other multiword tokens."""
+    """What a tokenizer has learned: weights of its decisions, runs of letters to look into, scripts of words.
+
+    `words` are the weights of the scripts, if there are any.
+    """
 
     tokens: FlatFrozenWeights
     sentences: FlatFrozenWeights
     runs: kernels.Runs
-    multiword: MultiwordTable
+    scripts: Scripts
+    words: FlatFrozenWeights | None = None
 
 
 class Tokenizer:
@@ -42,13 +52,12 @@ class Tokenizer:
     kind: ClassVar[str] = "tokenizer"
 
     def __init__(self) -> None:
-        self._use_templates(load_templates("tokens", "tokenizer"), load_templates("sentences", "tokenizer"))
+        self._use_templates({name: load_templates(name, "tokenizer") for name in ATOMS})
         self.weights: TokenizerWeights | None = None
 
-    def _use_templates(self, tokens: TemplateSet, sentences: TemplateSet) -> None:
-        self._sets = (tokens, sentences)
-        self.token_templates = compile_templates(tokens, kernels.BOUNDARY_ATOMS)
-        self.sentence_templates = compile_templates(sentences, kernels.GAP_ATOMS)
+    def _use_templates(self, sets: dict[str, TemplateSet]) -> None:
+        self._sets = sets
+        self.templates = {name: compile_templates(templates, ATOMS[name]) for name, templates in sets.items()}
 
     @property
     def is_trained(self) -> bool:
@@ -91,15 +100,15 @@ class Tokenizer:
         encoded = encode_text(text.rstrip())
         tokens, count, marks = self._find_tokens(weights, encoded)
         is_last = self._find_sentences(weights, encoded, tokens, count, line_sentences=line_sentences)
-        return Block(text, tokens, is_last, marks, weights.multiword)
+        return Block(text, tokens, is_last, marks, partial(self._find_words, weights, encoded, tokens))
 
     def _find_tokens(self, weights: TokenizerWeights, text: Text) -> tuple[kernels.Tokens, int, NDArray[np.uint8]]:
         """Return room with the tokens in it, how many these are, and what is after each character."""
         marks = np.zeros(len(text.kinds), np.uint8)
         tokens = make_tokens(len(text.kinds))
         count = kernels.split_chunks(
-            text, find_chunks(text), weights.runs, self.token_templates, weights.tokens.store,
-            make_workspace(self.token_templates, kernels.BOUNDARY_ATOMS), tokens, marks,
+            text, find_chunks(text), weights.runs, self.templates["tokens"], weights.tokens.store,
+            make_workspace(self.templates["tokens"], ATOMS["tokens"]), tokens, marks,
         )  # fmt: skip
         return tokens, count, marks
 
@@ -110,49 +119,79 @@ class Tokenizer:
         kernels.describe_tokens(text, tokens, count)
         is_last = np.zeros(count, np.bool_)
         kernels.split_sentences(
-            text, tokens, count, kernels.AT_LINES if line_sentences else kernels.LEARNED, self.sentence_templates,
-            weights.sentences.store, make_workspace(self.sentence_templates, kernels.GAP_ATOMS), is_last,
+            text, tokens, count, kernels.AT_LINES if line_sentences else kernels.LEARNED, self.templates["sentences"],
+            weights.sentences.store, make_workspace(self.templates["sentences"], ATOMS["sentences"]), is_last,
         )  # fmt: skip
         return is_last
 
+    def _find_words(
+        self, weights: TokenizerWeights, text: Text, tokens: kernels.Tokens, forms: Sequence[str]
+    ) -> dict[int, Words]:
+        """Return the words of the multiword tokens that scripts describe."""
+        if weights.words is None:
+            return {}
+        candidates = weights.scripts.candidates(forms)
+        chosen = np.empty(len(candidates.tokens), np.int64)
+        word_kernels.choose_scripts(
+            text, tokens, len(forms), candidates, self.templates["words"], weights.words.store,
+            make_workspace(self.templates["words"], ATOMS["words"]), chosen,
+        )  # fmt: skip
+        pairs = zip(candidates.tokens.tolist(), chosen.tolist(), strict=True)
+        scripts = weights.scripts.scripts
+        return {token: scripts[script].apply(forms[token]) for token, script in pairs if script != word_kernels.KEEP}
+
+    @property
+    def steps(self) -> list[str]:
+        """The names of its decisions, each of which has kernels of its own."""
+        return [name for name in ATOMS if name != "words" or (self.weights is not None and self.weights.scripts)]
+
     def compile_kernels(self, step: str) -> None:
-        """Compile the kernels of one step, ``"tokens"`` or ``"sentences"``, by running it on nothing."""
+        """Compile the kernels of one step, one of `steps`, by running it on nothing."""
         assert self.weights is not None
         if step == "tokens":
             self._find_tokens(self.weights, encode_text(""))
-        else:
+        elif step == "sentences":
             self._find_sentences(self.weights, encode_text(""), make_tokens(0), 0)
+        else:
+            self._find_words(self.weights, encode_text(""), make_tokens(0), ())
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return (configuration, arrays): all that `from_state` needs."""
         assert self.weights is not None
         weights = self.weights
         parts = {"tokens": weights.tokens, "sentences": weights.sentences}
+        if weights.words is not None:
+            parts["words"] = weights.words
         config = {
-            "templates": {name: templates.state() for name, templates in zip(parts, self._sets, strict=True)},
+            "templates": {name: self._sets[name].state() for name in parts},
             "scales": {name: part.scale for name, part in parts.items()},
             "dense": weights.runs.dense,
-            "multiword": weights.multiword.state(),
+            "multiword": weights.scripts.state(),
         }
         tensors = {f"{name}.{key}": array for name, part in parts.items() for key, array in part.tensors().items()}
-        return config, {**tensors, "split_runs": weights.runs.hashes}
+        return config, {**tensors, **{f"split_{name}": getattr(weights.runs, name) for name in _SPLITS}}
 
     @classmethod
     def from_state(cls, config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Self:
         """Make the tokenizer that gave this state."""
         made, fields, arrays = cls.__new__(cls), Fields(config), Arrays(tensors)
         templates, scales = fields.table("templates"), fields.table("scales")
-        made._use_templates(*(TemplateSet.from_state(templates.value(name)) for name in ("tokens", "sentences")))
-        tokens, sentences = (
-            FlatFrozenWeights.from_arrays(scales.positive(name), arrays.part(name)) for name in ("tokens", "sentences")
-        )
+        scripts = Scripts.from_state(fields.value("multiword"))
+        names = [name for name in ATOMS if scripts or name != "words"]
+        made._use_templates({name: TemplateSet.from_state(templates.value(name)) for name in names})
         made.weights = TokenizerWeights(
-            tokens=tokens,
-            sentences=sentences,
-            runs=kernels.Runs(arrays.integers("split_runs", np.uint64), fields.flag("dense")),
-            multiword=MultiwordTable.from_state(fields.value("multiword")),
+            **{name: FlatFrozenWeights.from_arrays(scales.positive(name), arrays.part(name)) for name in names},
+            runs=kernels.Runs(**{name: _hashes(arrays, name) for name in _SPLITS}, dense=fields.flag("dense")),
+            scripts=scripts,
         )
         return made
+
+
+def _hashes(arrays: Arrays, name: str) -> NDArray[np.uint64]:
+    """Return an array of hashes; models of older versions have no suffixes and prefixes."""
+    if name != _SPLITS[0] and f"split_{name}" not in arrays:
+        return np.empty(0, np.uint64)
+    return arrays.integers(f"split_{name}", np.uint64)
 
 
 def _checked(piece: object) -> str:
