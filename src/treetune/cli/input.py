@@ -101,7 +101,8 @@ class Input:
             )
         assert pipeline is not None
         pieces = _checked_text(read_text(self.source), self.source)
-        sentences = pipeline.split(pieces, ranges=ranges, line_sentences=self.format.name == "lines")
+        line_sentences = {"lines": True, "wrapped": False}.get(self.format.name)
+        sentences = pipeline.split(pieces, ranges=ranges, line_sentences=line_sentences)
         return (Example(sentence, Tree.unknown(len(sentence))) for sentence in sentences)
 
 

@@ -147,6 +147,7 @@ _ENTRIES = (
     ),
     Format("text", "raw text", _holds("text"), (".txt",)),
     Format("lines", "raw text with a sentence a line", _holds("text")),
+    Format("wrapped", "raw text with line ends anywhere", _holds("text")),
     Format("tree", "a drawing", _holds(), formatter="treetune.corpus.drawing:format_drawing"),
 )
 FORMATS: dict[str, Format] = {one.name: one for one in _ENTRIES}

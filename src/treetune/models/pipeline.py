@@ -32,7 +32,7 @@ class TokenizerPart(Storable, Protocol):
     """A tokenizer; `models.tokenizer.tokenizer.Tokenizer`."""
 
     def sentences(
-        self, text: str | Iterable[str], *, line_sentences: bool = False, ranges: bool = False
+        self, text: str | Iterable[str], *, line_sentences: bool | None = None, ranges: bool = False
     ) -> Iterator[Sentence]:
         """Yield the sentences of a text."""
         ...
@@ -203,7 +203,7 @@ class Pipeline:
         *,
         threads: int = 1,
         ranges: bool = False,
-        line_sentences: bool = False,
+        line_sentences: bool | None = None,
     ) -> Iterator[ParsedSentence]:
         """Yield the sentences of one text as they are parsed; memory does not grow with the text.
 
@@ -211,12 +211,13 @@ class Pipeline:
             text: All of it, or consecutive pieces, cut anywhere.
             threads: For tagging and parsing; the result is the same for any number.
             ranges: Whether to write offsets into MISC, as ``TokenRange=start:end``.
-            line_sentences: Whether each line is one sentence.
+            line_sentences: Whether each line is one sentence (True), or line ends are white space (False). By default
+                they are, but for lines that were ended on purpose: headings, and items of lists.
         """
         return self.parse(self.split(text, ranges=ranges, line_sentences=line_sentences), threads=threads)
 
     def split(
-        self, text: str | Iterable[str], *, ranges: bool = False, line_sentences: bool = False
+        self, text: str | Iterable[str], *, ranges: bool = False, line_sentences: bool | None = None
     ) -> Iterator[Sentence]:
         """Yield the sentences of a text, without tags and trees."""
         if self.tokenizer is None:

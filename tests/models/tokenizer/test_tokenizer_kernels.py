@@ -32,6 +32,10 @@ PIECES = (
         "5%",
         "$10.50",
         "10-year",
+        "b4",
+        "5pm",
+        "m16",
+        "x" * 30 + "7mm",
         "x" * 60,
     ),
     *(
@@ -92,7 +96,7 @@ def twin(tokenizer: Tokenizer, paragraph: str) -> list[list[tuple[str, list[int]
         found = split_chunk(chunk, before, after, token_scorer, weights)
         tokens += found
         spaced += [True] + [False] * (len(found) - 1)
-    ends = sentence_ends([form for form, _ in tokens], spaced, sentence_scorer)
+    ends = sentence_ends([form for form, _ in tokens], spaced, sentence_scorer, weights)
     return [tokens[first:last] for first, last in zip([0, *(e + 1 for e in ends)], [e + 1 for e in ends], strict=False)]
 
 
@@ -148,6 +152,7 @@ def test_a_hash_is_the_same_in_kernels_and_in_the_learner(word: str) -> None:
     ("character", "kind"),
     [
         ("a", "lower"), ("Ä", "upper"), ("字", "letter"), ("\u0301", "mark"), ("\u200d", "joiner"), ("٣", "digit"),
+        ("\u200c", "joiner"), ("\u00ad", "joiner"), ("।", "end"), ("۔", "end"), ("،", "comma"),
         ("½", "number"), (".", "stop"), ("？", "end"), (";", "comma"), ("’", "apostrophe"), ("»", "quote"),
         ("–", "hyphen"), ("/", "slash"), ("@", "at"), ("[", "open"), (")", "close"), ("%", "punctuation"),
         ("€", "currency"), ("+", "symbol"), ("🙂", "picture"), ("\x00", "control"), ("\u200b", "control"),

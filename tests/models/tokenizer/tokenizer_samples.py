@@ -24,7 +24,8 @@ THEY WO+N'T ~!!!
 
 Prices rose 5 ~% to $ ~10.50 ~( ~again ~) ~.
 Mr. Smith does+n't mind ~.
-Its tail is long ~.
+Its tail is long ~, 5 ~mm or 10 ~mm at 5 ~pm ~.
+The m ~16 is a b2b b2c 3rd thing of the 3rd kind ~.
 I can+not ~, you can+not ~, they ca+n't ~.
 """
 

@@ -91,8 +91,8 @@ class TokenizerLearner:
         for _ in self._steps(1, order):
             live = self.weights[1]
             self._done = kernels.learn_sentences(
-                gold.text, self._tokens, self._first_tokens, order, self._done, self._is_last, self.templates[1],
-                live.store, live.averages, self._works[1], self._learning_rate,
+                gold.text, self._tokens, self._first_tokens, order, self._done, self._is_last, gold.runs,
+                self.templates[1], live.store, live.averages, self._works[1], self._learning_rate,
             )  # fmt: skip
         self._words.learn(self._words.order(self._random), self._learning_rate)
 

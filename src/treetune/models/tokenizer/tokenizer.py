@@ -21,13 +21,12 @@ from treetune.models.tokenizer.assembly import Block
 from treetune.models.tokenizer.characters import Text, encode_text
 from treetune.models.tokenizer.chunks import find_chunks, make_tokens
 from treetune.models.tokenizer.multiword import Scripts, Words
+from treetune.models.tokenizer.runs import read_runs
 from treetune.models.tokenizer.templates import compile_templates, make_workspace
 from treetune.weights.flat import FlatFrozenWeights
 
 # The atoms of the templates of each decision.
 ATOMS = {"tokens": kernels.BOUNDARY_ATOMS, "sentences": kernels.GAP_ATOMS, "words": word_kernels.WORD_ATOMS}
-# The arrays of `kernels.Runs`.
-_SPLITS = ("runs", "suffixes", "prefixes")
 # Sentences at the end of a text that was cut may look otherwise when more text follows.
 _HELD_BACK = 2
 
@@ -65,21 +64,24 @@ class Tokenizer:
         return self.weights is not None
 
     def sentences(
-        self, text: str | Iterable[str], *, line_sentences: bool = False, ranges: bool = False
+        self, text: str | Iterable[str], *, line_sentences: bool | None = None, ranges: bool = False
     ) -> Iterator[Sentence]:
         """Yield the sentences of a text, or of pieces of one, as they come; memory does not grow with the text.
 
-        With `line_sentences` each line is one sentence, `ranges` writes the offsets of each token into
-        MISC, as ``TokenRange=start:end``.
+        Args:
+            text: All of it, or consecutive pieces, cut anywhere.
+            line_sentences: Whether each line is one sentence (True), or line ends are white space (False). By default
+                they are, but for lines that were ended on purpose: headings, and items of lists.
+            ranges: Whether to write the offsets of each token into MISC, as ``TokenRange=start:end``.
         """
         pieces = text if isinstance(text, Iterable) and not isinstance(text, str | bytes) else [text]
         for block in self._blocks(pieces, line_sentences=line_sentences):
             yield from block.sentences(ranges=ranges)
 
-    def _blocks(self, pieces: Iterable[str], *, line_sentences: bool) -> Iterator[Block]:
+    def _blocks(self, pieces: Iterable[str], *, line_sentences: bool | None) -> Iterator[Block]:
         if self.weights is None:
             raise ModelError("this tokenizer is not trained yet; train it first")
-        texts = text_blocks(map(_checked, pieces), lines=line_sentences)
+        texts = text_blocks(map(_checked, pieces), lines=bool(line_sentences))
         text, is_complete = next(texts, ("", True))
         offset = number = 0
         is_new = True
@@ -95,19 +97,21 @@ class Tokenizer:
             except StopIteration:
                 return
 
-    def _block(self, weights: TokenizerWeights, text: str, *, line_sentences: bool) -> Block:
+    def _block(self, weights: TokenizerWeights, text: str, *, line_sentences: bool | None) -> Block:
         # White space at the end has no tokens, and there may be any amount of it.
         encoded = encode_text(text.rstrip())
-        tokens, count, marks = self._find_tokens(weights, encoded)
-        is_last = self._find_sentences(weights, encoded, tokens, count, line_sentences=line_sentences)
+        tokens, count, marks = self._find_tokens(weights, encoded, find_chunks(encoded, close=line_sentences is None))
+        is_last = self._find_sentences(weights, encoded, tokens, count, line_sentences=bool(line_sentences))
         return Block(text, tokens, is_last, marks, partial(self._find_words, weights, encoded, tokens))
 
-    def _find_tokens(self, weights: TokenizerWeights, text: Text) -> tuple[kernels.Tokens, int, NDArray[np.uint8]]:
+    def _find_tokens(
+        self, weights: TokenizerWeights, text: Text, chunks: kernels.Chunks
+    ) -> tuple[kernels.Tokens, int, NDArray[np.uint8]]:
         """Return room with the tokens in it, how many these are, and what is after each character."""
         marks = np.zeros(len(text.kinds), np.uint8)
         tokens = make_tokens(len(text.kinds))
         count = kernels.split_chunks(
-            text, find_chunks(text), weights.runs, self.templates["tokens"], weights.tokens.store,
+            text, chunks, weights.runs, self.templates["tokens"], weights.tokens.store,
             make_workspace(self.templates["tokens"], ATOMS["tokens"]), tokens, marks,
         )  # fmt: skip
         return tokens, count, marks
@@ -119,8 +123,9 @@ class Tokenizer:
         kernels.describe_tokens(text, tokens, count)
         is_last = np.zeros(count, np.bool_)
         kernels.split_sentences(
-            text, tokens, count, kernels.AT_LINES if line_sentences else kernels.LEARNED, self.templates["sentences"],
-            weights.sentences.store, make_workspace(self.templates["sentences"], ATOMS["sentences"]), is_last,
+            text, tokens, count, kernels.AT_LINES if line_sentences else kernels.LEARNED, weights.runs,
+            self.templates["sentences"], weights.sentences.store,
+            make_workspace(self.templates["sentences"], ATOMS["sentences"]), is_last,
         )  # fmt: skip
         return is_last
 
@@ -149,7 +154,8 @@ class Tokenizer:
         """Compile the kernels of one step, one of `steps`, by running it on nothing."""
         assert self.weights is not None
         if step == "tokens":
-            self._find_tokens(self.weights, encode_text(""))
+            text = encode_text("")
+            self._find_tokens(self.weights, text, find_chunks(text, close=True))
         elif step == "sentences":
             self._find_sentences(self.weights, encode_text(""), make_tokens(0), 0)
         else:
@@ -169,7 +175,8 @@ class Tokenizer:
             "multiword": weights.scripts.state(),
         }
         tensors = {f"{name}.{key}": array for name, part in parts.items() for key, array in part.tensors().items()}
-        return config, {**tensors, **{f"split_{name}": getattr(weights.runs, name) for name in _SPLITS}}
+        runs = {f"split_{name}": array for name, array in weights.runs._asdict().items() if name != "dense"}
+        return config, {**tensors, **runs}
 
     @classmethod
     def from_state(cls, config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Self:
@@ -181,17 +188,10 @@ class Tokenizer:
         made._use_templates({name: TemplateSet.from_state(templates.value(name)) for name in names})
         made.weights = TokenizerWeights(
             **{name: FlatFrozenWeights.from_arrays(scales.positive(name), arrays.part(name)) for name in names},
-            runs=kernels.Runs(**{name: _hashes(arrays, name) for name in _SPLITS}, dense=fields.flag("dense")),
+            runs=read_runs(arrays, dense=fields.flag("dense")),
             scripts=scripts,
         )
         return made
-
-
-def _hashes(arrays: Arrays, name: str) -> NDArray[np.uint64]:
-    """Return an array of hashes; models of older versions have no suffixes and prefixes."""
-    if name != _SPLITS[0] and f"split_{name}" not in arrays:
-        return np.empty(0, np.uint64)
-    return arrays.integers(f"split_{name}", np.uint64)
 
 
 def _checked(piece: object) -> str:
