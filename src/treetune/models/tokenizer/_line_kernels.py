@@ -47,8 +47,8 @@ def goes_on(text, end, start):  # type: ignore[no-untyped-def]
 def close_lines(text, chunks):  # type: ignore[no-untyped-def]
     """Turn LINE before a chunk into CLOSED where the line before it was ended on purpose.
 
-    That is so where the chunk would have had room on that line, beside the longest line of the paragraph, or at all line
-    ends if it is so at most of them; but not where the line goes on. An item of a list always closes the line before.
+    That is so where the chunk would have had room on that line, beside the longest line of the paragraph, or at all
+    line ends if it is so at most of them; but not where the line goes on. An item of a list closes the line before it.
     """
     starts, ends, gaps = chunks.starts, chunks.ends, chunks.gaps
     first = 0
