@@ -27,14 +27,17 @@ import zstandard
 
 from treetune import storage
 from treetune.cli import info
+from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ModelError
 from treetune.features.brown import learn_clusters
 from treetune.learning.stacking import train_stacked
+from treetune.learning.tokenizer_training import train_tokenizer
 from treetune.models.graph.parser import GraphParser
 from treetune.models.pipeline import Pipeline
 from treetune.models.quantize import quantize
 from treetune.models.reranker import Reranker
 from treetune.models.sequence.tagger import Tagger
+from treetune.models.tokenizer.tokenizer import Tokenizer
 from treetune.models.transition._kernels import ADDRESSES
 from treetune.models.transition.parser import TransitionParser
 from treetune.sample import generate
@@ -86,6 +89,7 @@ def train_all(folder: Path) -> None:
         "tagger2": Tagger(order=2).fit(examples, epochs=1),
         "crf": Tagger(dictionary=0).fit(examples, epochs=1, learner="crf"),
         "tokenizer": pipeline.tokenizer,
+        "multiword": _multiword_tokenizer(),
         "stacked": stacking.model,
         "reranker": Reranker(transition, backward, k=4),
         "pipeline": pipeline,
@@ -93,6 +97,23 @@ def train_all(folder: Path) -> None:
     }
     for name, model in models.items():
         storage.save(model, folder / f"{name}.treetune", {"training": {"seed": 1}})
+
+
+def _multiword_tokenizer() -> Tokenizer:
+    """Return a tokenizer to which a cat is two words, and other words that end so may be."""
+    tokenizer = Tokenizer()
+    made = []
+    for form in ("cat", "cat", "comprárselo", "llevárselo", "story"):
+        words = ("de", "le") if form == "cat" else (f"{form[:-6]}ar", "se", "lo") if form.endswith("o") else (form,)
+        columns = [f"3-{2 + len(words)}", form, *["_"] * 8]
+        lines = ((3, "\t".join(columns)),) if len(words) > 1 else ()
+        sentence = replace(Sentence.of(["He", "sees", *words, "."]), multiword=lines)
+        made.append(Example(sentence, Tree.unknown(len(sentence))))
+    for _ in train_tokenizer(tokenizer, made * 4, epochs=3):
+        pass
+    assert tokenizer.weights is not None
+    assert len(tokenizer.weights.scripts.scripts) == 2
+    return tokenizer
 
 
 @cache
