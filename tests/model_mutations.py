@@ -27,15 +27,18 @@ import zstandard
 
 from treetune import storage
 from treetune.cli import info
+from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ModelError
 from treetune.features.brown import learn_clusters
 from treetune.learning.stacking import train_stacked
+from treetune.learning.tokenizer_training import train_tokenizer
 from treetune.models.graph.parser import GraphParser
 from treetune.models.pipeline import Pipeline
 from treetune.models.quantize import quantize
 from treetune.models.reranker import Reranker
 from treetune.models.sequence.lemmatizer import Lemmatizer
 from treetune.models.sequence.tagger import Tagger
+from treetune.models.tokenizer.tokenizer import Tokenizer
 from treetune.models.transition._kernels import ADDRESSES
 from treetune.models.transition.parser import TransitionParser
 from treetune.sample import generate
@@ -93,6 +96,7 @@ def train_all(folder: Path) -> None:
         ).fit(examples, epochs=1),
         "lemmatizer": _lemmatizer(examples),
         "tokenizer": pipeline.tokenizer,
+        "multiword": _multiword_tokenizer(),
         "stacked": stacking.model,
         "reranker": Reranker(transition, backward, k=4),
         "pipeline": pipeline,
@@ -106,6 +110,23 @@ def _lemmatizer(examples: Any) -> Lemmatizer:
     lemmatizer = Lemmatizer()
     lemmatizer.tagger.fit(lemmatizer.examples(example.sentence for example in examples), epochs=1)
     return lemmatizer
+
+
+def _multiword_tokenizer() -> Tokenizer:
+    """Return a tokenizer to which a cat is two words, and other words that end so may be."""
+    tokenizer = Tokenizer()
+    made = []
+    for form in ("cat", "cat", "comprárselo", "llevárselo", "story"):
+        words = ("de", "le") if form == "cat" else (f"{form[:-6]}ar", "se", "lo") if form.endswith("o") else (form,)
+        columns = [f"3-{2 + len(words)}", form, *["_"] * 8]
+        lines = ((3, "\t".join(columns)),) if len(words) > 1 else ()
+        sentence = replace(Sentence.of(["He", "sees", *words, "."]), multiword=lines)
+        made.append(Example(sentence, Tree.unknown(len(sentence))))
+    for _ in train_tokenizer(tokenizer, made * 4, epochs=3):
+        pass
+    assert tokenizer.weights is not None
+    assert len(tokenizer.weights.scripts.scripts) == 2
+    return tokenizer
 
 
 @cache

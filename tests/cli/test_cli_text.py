@@ -141,6 +141,9 @@ def test_trees_can_be_drawn(model: Path, text: Path) -> None:
 
 
 def test_each_line_a_sentence_and_tokens_by_spaces(model: Path) -> None:
+    heading = run("parse", model, "-", stdin="The dog\nThe cat\n").out
+    wrapped = run("parse", model, "-", "--read", "wrapped", stdin="The dog\nThe cat\n").out
+    assert (heading.count("# text"), wrapped.count("# text")) == (2, 1)
     lines = run("parse", model, "-", "--read", "lines", stdin="The dog sees\na cat. It sees\n").out
     assert [len(heads) for heads in column(lines, 6)] == [3, 5]
     tokens = run("parse", model, "-", "--read", "tokens", stdin="The dog sees a cat.\n\n A  cat . \n").out

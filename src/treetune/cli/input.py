@@ -101,7 +101,7 @@ class Input:
                 report=report,
             )
         assert pipeline is not None
-        sentences = pipeline.split(self._pieces(), ranges=ranges, line_sentences=self.format.name == "lines")
+        sentences = pipeline.split(self._pieces(), ranges=ranges, line_sentences=self._line_sentences)
         return (Example(sentence, Tree.unknown(len(sentence))) for sentence in sentences)
 
     def tables(
@@ -110,9 +110,11 @@ class Input:
         """Yield the sentences of raw text or CoNLL-U as tables, up to `size` at a time."""
         if not self.is_text:
             return read_tables(self.source, size=size, strict=not self.lenient, report=report)
-        return pipeline.tables(
-            self._pieces(), size=size, ranges=ranges, line_sentences=self.format.name == "lines"
-        )  # fmt: skip
+        return pipeline.tables(self._pieces(), size=size, ranges=ranges, line_sentences=self._line_sentences)
+
+    @property
+    def _line_sentences(self) -> bool | None:
+        return {"lines": True, "wrapped": False}.get(self.format.name)
 
     def _pieces(self) -> Iterator[str]:
         return _checked_text(read_text(self.source), self.source)

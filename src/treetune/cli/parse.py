@@ -118,7 +118,7 @@ def parse(
             )
         if base == source == STANDARD_STREAM:
             raise ConfigError("only one of IN and --base can be read from stdin")
-    if text is not None and read not in (None, "text", "lines"):
+    if text is not None and read not in (None, "text", "lines", "wrapped"):
         raise ConfigError(f"--text and --read {read} contradict each other; leave one of them out")
     pipeline = _with_tagger(load_pipeline(model), model, tagger, retag=retag, keep_tags=keep_tags)
     reads = input_format(source, "text" if text is not None and read is None else read, pipeline)

@@ -156,6 +156,7 @@ _ENTRIES = (
     Format(
         "lines", "raw text with a sentence a line", _holds("text"), text_writer="treetune.corpus.rawtext:text_lines"
     ),
+    Format("wrapped", "raw text with line ends anywhere", _holds("text")),
     Format("tree", "a drawing", _holds(), formatter="treetune.corpus.drawing:format_drawing"),
 )
 FORMATS: dict[str, Format] = {one.name: one for one in _ENTRIES}

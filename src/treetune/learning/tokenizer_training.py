@@ -67,7 +67,7 @@ def train_tokenizer(
         raise ConfigError("expected a checkpoint to resume from, found none")
     file = None
     if checkpoint is not None:
-        templates = {"tokens": tokenizer.token_templates, "sentences": tokenizer.sentence_templates}
+        templates = tokenizer.templates
         arrays = {
             f"{name}.{key}": np.asarray(array) for name in templates for key, array in templates[name]._asdict().items()
         }
@@ -89,20 +89,12 @@ def _train(
     resume: bool,
 ) -> Iterator[TokenizerProgress]:
     from treetune.models.tokenizer.learner import TokenizerLearner
-    from treetune.models.tokenizer.multiword import MultiwordTable
-    from treetune.models.tokenizer.tokenizer import TokenizerWeights
 
     def progress(epoch: int, *, resumed: bool = False) -> TokenizerProgress:
         return TokenizerProgress(epoch, epochs, None if dev is None else score_tokenizer(tokenizer, dev), resumed)
 
     text = list(paragraphs(example.sentence for example in treebank))
-    multiword = MultiwordTable.learn(
-        (paragraph.text[start:end], words)
-        for paragraph in text
-        for spans, parts in zip(paragraph.tokens, paragraph.words, strict=True)
-        for (start, end), words in zip(spans, parts, strict=True)
-    )
-    learner = TokenizerLearner(text, tokenizer.token_templates, tokenizer.sentence_templates, seed=seed)
+    learner = TokenizerLearner(text, tokenizer.templates, seed=seed)
     done = 0
     if resume and file is not None and (state := file.read()) is not None:
         with file.restoring():
@@ -114,8 +106,7 @@ def _train(
         yield progress(done, resumed=True)
     for epoch in range(done + 1, epochs + 1):
         learner.learn()
-        tokens, sentences = learner.freeze(prune=prune)
-        tokenizer.weights = TokenizerWeights(tokens, sentences, learner.gold.runs, multiword)
+        tokenizer.weights = learner.freeze(prune=prune)
         if file is not None:
             file.write({"epoch": epoch}, learner.tensors(), tokenizer.state())
         yield progress(epoch)

@@ -18,9 +18,10 @@ _KERNELS = {
     "tagger": ("treetune.models.sequence._kernels:tag_range",),
     "tokens": ("treetune.models.tokenizer._kernels:split_chunks",),
     "sentences": ("treetune.models.tokenizer._kernels:split_sentences",),
+    "words": ("treetune.models.tokenizer._word_kernels:choose_scripts",),
 }
 # About how many seconds they take, by which jobs are divided among processes.
-_COSTS = {"transition": 6.0, "graph": 9.0, "tagger": 4.5, "tokens": 3.5, "sentences": 1.2}
+_COSTS = {"transition": 6.0, "graph": 9.0, "tagger": 4.5, "tokens": 3.5, "sentences": 1.2, "words": 1.0}
 _SENTENCE = Sentence.of(["Time", "flies", "."])
 
 
@@ -48,7 +49,7 @@ def prediction_jobs(pipeline: Pipeline, *, text: bool = True) -> Iterator[Job]:
     for name, part in parts.items():
         kind = part.kind
         if kind == "tokenizer":
-            for step in ("tokens", "sentences") if text else ():
+            for step in part.steps if text else ():
                 yield _job(step, partial(part.compile_kernels, step), (step,))
         elif kind in ("tagger", "lemmatizer"):
             yield _job(name, partial(part.annotate, [_SENTENCE]), ("tagger",))

@@ -35,13 +35,13 @@ class TokenizerPart(Storable, Protocol):
     """A tokenizer; `models.tokenizer.tokenizer.Tokenizer`."""
 
     def sentences(
-        self, text: str | Iterable[str], *, line_sentences: bool = False, ranges: bool = False
+        self, text: str | Iterable[str], *, line_sentences: bool | None = None, ranges: bool = False
     ) -> Iterator[Sentence]:
         """Yield the sentences of a text."""
         ...
 
     def tables(
-        self, pieces: Iterable[str], *, size: int | None = None, line_sentences: bool = False, ranges: bool = False
+        self, pieces: Iterable[str], *, size: int | None = None, line_sentences: bool | None = None, ranges: bool = False
     ) -> Iterator[SentenceTable]:
         """Yield the same sentences as tables, up to `size` at a time."""
         ...
@@ -253,7 +253,7 @@ class Pipeline:
         *,
         threads: int = 1,
         ranges: bool = False,
-        line_sentences: bool = False,
+        line_sentences: bool | None = None,
     ) -> Iterator[ParsedSentence]:
         """Yield the sentences of one text as they are parsed; memory does not grow with the text.
 
@@ -261,18 +261,19 @@ class Pipeline:
             text: All of it, or consecutive pieces, cut anywhere.
             threads: For tagging and parsing; the result is the same for any number.
             ranges: Whether to write offsets into MISC, as ``TokenRange=start:end``.
-            line_sentences: Whether each line is one sentence.
+            line_sentences: Whether each line is one sentence (True), or line ends are white space (False). By default
+                they are, but for lines that were ended on purpose: headings, and items of lists.
         """
         return self.parse(self.split(text, ranges=ranges, line_sentences=line_sentences), threads=threads)
 
     def split(
-        self, text: str | Iterable[str], *, ranges: bool = False, line_sentences: bool = False
+        self, text: str | Iterable[str], *, ranges: bool = False, line_sentences: bool | None = None
     ) -> Iterator[Sentence]:
         """Yield the sentences of a text, without tags and trees."""
         return self._has_tokenizer().sentences(text, ranges=ranges, line_sentences=line_sentences)
 
     def tables(
-        self, pieces: Iterable[str], *, size: int, ranges: bool = False, line_sentences: bool = False
+        self, pieces: Iterable[str], *, size: int, ranges: bool = False, line_sentences: bool | None = None
     ) -> Iterator[SentenceTable]:
         """Yield the sentences of a text in pieces, without tags and trees, as tables of up to `size`."""
         tokenizer = self._has_tokenizer()

@@ -11,7 +11,8 @@ from treetune.learning.tokenizer_training import train_tokenizer
 from treetune.models.tokenizer.tokenizer import Tokenizer
 from treetune.sample import generate
 
-# `~` joins a token to the one before, `+` the words of a multiword token; an empty line is a new paragraph.
+# `~` joins a token to the one before, `+` the words of a multiword token, `=` follows a form unlike its words; an empty
+# line is a new paragraph.
 LINES = """\
 I do+n't know ~, Dr. No ~.
 It+'s a test ~: 5 ~- year plans ca+n't fail ~!
@@ -23,7 +24,8 @@ THEY WO+N'T ~!!!
 
 Prices rose 5 ~% to $ ~10.50 ~( ~again ~) ~.
 Mr. Smith does+n't mind ~.
-Its tail is long ~.
+Its tail is long ~, 5 ~mm or 10 ~mm at 5 ~pm ~.
+The m ~16 is a b2b b2c 3rd thing of the 3rd kind ~.
 I can+not ~, you can+not ~, they ca+n't ~.
 """
 
@@ -36,10 +38,11 @@ def sentence_of(line: str, *, is_new: bool = False) -> Sentence:
     tokens = line.split()
     for place, token in enumerate(tokens):
         after = "SpaceAfter=No" if tokens[place + 1 : place + 2] and tokens[place + 1].startswith("~") else ABSENT
-        words = token.removeprefix("~").split("+")
+        form, _, parts = token.removeprefix("~").rpartition("=" if "+" in token else "no form")
+        words = parts.split("+")
         if len(words) > 1:
             first = len(forms) + 1
-            columns = [f"{first}-{first + len(words) - 1}", "".join(words), *[ABSENT] * 7, after]
+            columns = [f"{first}-{first + len(words) - 1}", form or "".join(words), *[ABSENT] * 7, after]
             multiword.append((first, "\t".join(columns)))
             after = ABSENT
         forms += words

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from treetune.features.templates import TemplateSet, seed_of
 from treetune.models.tokenizer.characters import KIND, kind_of, lowered
 from treetune.models.tokenizer.tokenizer import TokenizerWeights
@@ -91,7 +94,21 @@ def signs(chunk: str) -> int:
     return found
 
 
-def boundary_atoms(chunk: str, begin: int, at: int, before: str, after: str) -> dict[str, int]:
+def is_known(weights: TokenizerWeights, word: str) -> int:
+    """Whether a word passes the filter: three bits, of a table of the size of the filter."""
+    bits = weights.runs.known.tolist()
+    value = word_hash(word)
+    found = 1
+    for _ in range(3):
+        value = mix(value)
+        place = (value >> 32) * 64 * len(bits) >> 32
+        found &= bits[place // 64] >> place % 64
+    return found
+
+
+def boundary_atoms(
+    chunk: str, begin: int, at: int, before: str, after: str, weights: TokenizerWeights
+) -> dict[str, int]:
     atoms: dict[str, int] = {}
     for place, name in enumerate(("L3", "L2", "L1", "R1", "R2", "R3"), start=at - 3):
         inside = 0 <= place < len(chunk)
@@ -127,6 +144,8 @@ def boundary_atoms(chunk: str, begin: int, at: int, before: str, after: str) -> 
         "after.word": word_hash(after) if after else 0,
         "after.kind": kind_number(after[0]) if after else 0,
         "after.shape": shape_hash(after) if after else 0,
+        "back.known": is_known(weights, chunk[back:at]),
+        "run.known": is_known(weights, rest[:run]),
     }
 
 
@@ -145,10 +164,29 @@ def is_open(chunk: str, at: int, weights: TokenizerWeights) -> bool:
             last += 1
         # Longer runs than any word are looked at in pieces.
         first += (at - 1 - first) // LONGEST * LONGEST
+        last = min(last, first + LONGEST)
+        runs = weights.runs
         return (
-            weights.runs.dense or word_hash(chunk[first : min(last, first + LONGEST)]) in weights.runs.hashes.tolist()
+            runs.dense
+            or word_hash(chunk[first:last]) in runs.runs.tolist()
+            or word_hash(chunk[at:last]) in runs.suffixes.tolist()
+            or word_hash(chunk[first:at]) in runs.prefixes.tolist()
         )
-    return not left == right == "digit"
+    if left == right == "digit":
+        return False
+    units = weights.runs.units.tolist()
+    if units and not weights.runs.dense and left == "digit" and right in LETTERS:
+        last = at
+        while last < min(len(chunk), at + LONGEST) and is_letter(chunk[last]):
+            last += 1
+        return word_hash(chunk[at:last]) in units
+    if units and not weights.runs.dense and right == "digit" and left in LETTERS:
+        first = at - 1
+        while first > 0 and is_letter(chunk[first - 1]):
+            first -= 1
+        first += (at - 1 - first) // LONGEST * LONGEST
+        return word_hash(chunk[first:at]) ^ 1 in units
+    return True
 
 
 def split_chunk(
@@ -161,8 +199,9 @@ def split_chunk(
     for at in range(1, len(chunk)):
         if not is_open(chunk, at, weights):
             continue
-        atoms = boundary_atoms(chunk, begin, at, before, after)
-        ending, splitting = scorer(atoms), scorer(atoms, 0x9E3779B97F4A7C15)
+        atoms = boundary_atoms(chunk, begin, at, before, after, weights)
+        ending = scorer(atoms)
+        splitting = scorer(atoms, 0x9E3779B97F4A7C15) if may_be(weights.runs.splits, chunk[at - 1], chunk[at]) else 0
         if ending > 0 and ending >= splitting:
             tokens.append((chunk[begin:at], splits))
             begin, splits = at, []
@@ -204,12 +243,31 @@ def gap_atoms(tokens: list[str], spaced: list[bool], place: int, first: int, is_
     }
 
 
-def sentence_ends(tokens: list[str], spaced: list[bool], scorer: Scorer) -> list[int]:
+def may_be(pairs: NDArray[np.uint8], left: str, right: str) -> bool:
+    """Whether what an array is about may be between two characters."""
+    return bool(pairs[kind_number(left) * len(KIND) + kind_number(right)])
+
+
+def sentence_ends(tokens: list[str], spaced: list[bool], scorer: Scorer, weights: TokenizerWeights) -> list[int]:
     """Return the numbers of the tokens of a paragraph that end a sentence."""
     ends: list[int] = []
     first = 0
     for place in range(len(tokens)):
-        if place + 1 == len(tokens) or scorer(gap_atoms(tokens, spaced, place, first, not ends)) > 0:
+        if place + 1 == len(tokens) or (
+            may_be(weights.runs.ends, tokens[place][-1], tokens[place + 1][0])
+            and scorer(gap_atoms(tokens, spaced, place, first, not ends)) > 0
+        ):
             ends.append(place)
             first = place + 1
     return ends
+
+
+def word_atoms(forms: list[str], place: int) -> dict[str, int]:
+    """Return the atoms of a token of a paragraph whose words are to be chosen."""
+    atoms: dict[str, int] = {}
+    for index, name in enumerate(("P2", "P1", "T0", "N1", "N2"), start=place - 2):
+        form = forms[index] if 0 <= index < len(forms) else ""
+        atoms[f"{name}.word"] = word_hash(form) if form else 0
+        atoms[f"{name}.shape"] = shape_hash(form) if form else 0
+        atoms[f"{name}.suffix"] = word_hash(form[-3:]) if form else 0
+    return atoms | {"T0.ending": word_hash(forms[place][-5:]), "T0.length": min(len(forms[place]), 12)}

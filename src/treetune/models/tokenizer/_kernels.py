@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from treetune.features._kernels import entry, inner, mix, part
 from treetune.models.tokenizer.characters import KIND
-from treetune.weights._flat_kernels import STEPS, add_weight, flat_is_short, sum_weights
+from treetune.weights._flat_kernels import STEPS, add_weight, flat_is_short, mark, may_have, sum_weights
 
 # What is after a character: more of the same word, another word of the same token, a token, a sentence.
 INSIDE, SPLIT, TOKEN, SENTENCE = 0, 1, 2, 3
-# What is before a chunk or a token.
-NOTHING, BLANK, LINE, PARAGRAPH = 0, 1, 2, 3
+# What is before a chunk or a token; CLOSED is the end of a line that is a sentence of its own.
+NOTHING, BLANK, LINE, PARAGRAPH, CLOSED = 0, 1, 2, 3, 4
 # How sentences end: as learned, or with each line.
 LEARNED, AT_LINES = 0, 1
 
@@ -39,6 +39,7 @@ BOUNDARY_ATOMS = (
     "rest.word", "rest.shape", "rest.length", "rest.prefix",
     "chunk.word", "chunk.shape", "chunk.length", "chunk.at", "chunk.signs",
     "before.word", "before.kind", "after.word", "after.kind", "after.shape",
+    "back.known", "run.known",
 )  # fmt: skip
 NEIGHBOURS = ("T3", "T2", "T1", "N1", "N2", "N3")
 GAP_ATOMS = (
@@ -53,10 +54,13 @@ _SPACE, _JOINER, _DIGIT, _STOP = (np.uint8(KIND[name]) for name in ("space", "jo
 _OPEN, _CLOSE, _QUOTE, _AT, _SLASH = (np.uint8(KIND[name]) for name in ("open", "close", "quote", "at", "slash"))
 _HYPHEN, _COMMA = np.uint8(KIND["hyphen"]), np.uint8(KIND["comma"])
 
+_KINDS = len(KIND)
 _FNV_START, _FNV_PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
 # Turns the features of "a token ends" into those of "a word of the token ends".
 _SPLIT_BITS = np.uint64(0x9E3779B97F4A7C15)
 _AS_IT_IS = np.uint64(0)
+# Turns the hash of a run after digits into that of one before them.
+BEFORE_DIGITS = np.uint64(1)
 _SETTLED = 0.01
 
 
@@ -89,9 +93,20 @@ class Chunks(NamedTuple):
 
 
 class Runs(NamedTuple):
-    """Where words may end within letters: in runs of these hashes (sorted), or everywhere."""
+    """Where words may end within letters: in these runs, before these suffixes, after these prefixes; or everywhere.
 
-    hashes: NDArray[np.uint64]
+    `units` are runs that were cut off from digits, before or after them; no others are, unless there are none. All four
+    are sorted hashes. `known` is a filter of the runs that are words. `splits` and `ends` say whether words of a token
+    may meet, and sentences end, between characters of two kinds.
+    """
+
+    runs: NDArray[np.uint64]
+    suffixes: NDArray[np.uint64]
+    prefixes: NDArray[np.uint64]
+    units: NDArray[np.uint64]
+    known: NDArray[np.uint64]
+    splits: NDArray[np.uint8]
+    ends: NDArray[np.uint8]
     dense: bool
 
 
@@ -207,6 +222,14 @@ def is_listed(hashes, value):  # type: ignore[no-untyped-def]
 
 
 @inner
+def has_split(lower, runs, begin, at, end):  # type: ignore[no-untyped-def]
+    """Whether the letters [begin, end) have a suffix or a prefix at `at` at which words meet."""
+    if runs.suffixes.shape[0] > 0 and is_listed(runs.suffixes, hash_word(lower, at, end)):
+        return True
+    return runs.prefixes.shape[0] > 0 and is_listed(runs.prefixes, hash_word(lower, begin, at))
+
+
+@inner
 def is_scheme(lower, first, last, at):  # type: ignore[no-untyped-def]
     """Whether the position before `at` is beside or within the ``://`` of an address."""
     for colon in range(max(first + 1, at - 3), min(at, last - 4) + 1):
@@ -216,11 +239,12 @@ def is_scheme(lower, first, last, at):  # type: ignore[no-untyped-def]
 
 
 @inner
-def is_open(text, first, last, at, in_split_run, dense):  # type: ignore[no-untyped-def]
+def is_open(text, first, last, at, runs, letters, run, in_split_run):  # type: ignore[no-untyped-def]
     """Whether a word may end between the characters `at - 1` and `at` of the chunk [first, last).
 
-    Never before a mark, beside a joiner or at the ``://`` of an address; within letters only where letters like these
-    were split in training (or anywhere, if `dense`: a script without spaces); never within digits.
+    Never before a mark, beside a joiner or at the ``://`` of an address; within letters (the run [letters, run)) only
+    where letters like these were split in training, and beside digits where they were cut off, or anywhere in a script
+    without spaces; never within digits.
     """
     left, right = text.kinds[at - 1], text.kinds[at]
     if right == _MARK or right == _JOINER or left == _JOINER:
@@ -228,8 +252,15 @@ def is_open(text, first, last, at, in_split_run, dense):  # type: ignore[no-unty
     if (right == _SLASH or right == _COMMA or left == _SLASH) and is_scheme(text.lower, first, last, at):
         return False
     if is_letter(left) and is_letter(right):
-        return in_split_run or dense
-    return not (left == _DIGIT and right == _DIGIT)
+        return in_split_run or runs.dense or has_split(text.lower, runs, letters, at, run)
+    if left == _DIGIT and right == _DIGIT:
+        return False
+    if runs.units.shape[0] > 0 and not runs.dense:
+        if left == _DIGIT and is_letter(right):
+            return is_listed(runs.units, hash_word(text.lower, at, letters_end(text.kinds, at, last)))
+        if right == _DIGIT and is_letter(left):
+            return is_listed(runs.units, hash_word(text.lower, letters, at) ^ BEFORE_DIGITS)
+    return True
 
 
 @inner
@@ -285,9 +316,30 @@ def fill_chunk(values, text, chunks, chunk):  # type: ignore[no-untyped-def]
         values[33] = hash_shape(text.kinds, starts[chunk + 1], ends[chunk + 1])
 
 
+@inner
+def is_known(known, word):  # type: ignore[no-untyped-def]
+    """Return 1 if a word passes a filter of three bits a word, else 0."""
+    first = mix(word)
+    second = mix(first)
+    return may_have(known, first) & may_have(known, second) & may_have(known, mix(second))
+
+
+@entry
+def add_known(known, words):  # type: ignore[no-untyped-def]
+    """Let words pass a filter."""
+    for i in range(words.shape[0]):
+        bits = words[i]
+        for _ in range(3):
+            bits = mix(bits)
+            mark(known, bits)
+
+
 @part
-def fill_boundary(values, text, first, last, begin, at):  # type: ignore[no-untyped-def]
-    """Fill the atoms of the position before character `at` of the chunk [first, last), with a piece from `begin` on."""
+def fill_boundary(values, text, known, first, last, begin, at):  # type: ignore[no-untyped-def]
+    """Fill the atoms of the position before character `at` of the chunk [first, last), with a piece from `begin` on.
+
+    `known` is a filter of words.
+    """
     lower, kinds = text.lower, text.kinds
     for i in range(6):
         index = at - 3 + i
@@ -310,6 +362,8 @@ def fill_boundary(values, text, first, last, begin, at):  # type: ignore[no-unty
     values[22] = np.uint64(min(last - at, 7))
     values[23] = hash_word(lower, at, min(last, at + 3))
     values[27] = np.uint64(min(at - first, LONGEST))
+    values[34] = is_known(known, values[18])
+    values[35] = is_known(known, values[19])
 
 
 @inner
@@ -334,6 +388,12 @@ def weigh(store, work, count, bits):  # type: ignore[no-untyped-def]
     return sum_weights(store, work.asked, work.indices, count)
 
 
+@inner
+def kind_pair(text, end, start):  # type: ignore[no-untyped-def]
+    """Return the number of the kinds of the character before `end` and of that at `start`."""
+    return np.int64(text.kinds[end - 1]) * _KINDS + np.int64(text.kinds[start])
+
+
 @entry
 def split_chunks(text, chunks, runs, templates, store, work, tokens, marks):  # type: ignore[no-untyped-def]
     """Find the tokens of all chunks; return their number. SPLIT in `marks` is where words of one token meet."""
@@ -343,22 +403,25 @@ def split_chunks(text, chunks, runs, templates, store, work, tokens, marks):  # 
         begin = first
         gap = chunks.gaps[chunk]
         filled = False
-        run = first
+        run = letters = first
         in_split_run = False
         for at in range(first + 1, last):
             if at > run:
-                run = letters_end(text.kinds, at - 1, last)
-                in_split_run = run > at and is_listed(runs.hashes, hash_word(text.lower, at - 1, run))
+                letters = at - 1
+                run = letters_end(text.kinds, letters, last)
+                in_split_run = run > at and is_listed(runs.runs, hash_word(text.lower, letters, run))
                 run = max(run, at)
-            if not is_open(text, first, last, at, in_split_run, runs.dense):
+            if not is_open(text, first, last, at, runs, letters, run, in_split_run):
                 continue
             if not filled:
                 fill_chunk(work.values, text, chunks, chunk)
                 filled = True
-            fill_boundary(work.values, text, first, last, begin, at)
+            fill_boundary(work.values, text, runs.known, first, last, begin, at)
             features = fill_features(templates, work)
             ending = weigh(store, work, features, _AS_IT_IS)
-            splitting = weigh(store, work, features, _SPLIT_BITS)
+            splitting = -np.inf
+            if runs.splits[kind_pair(text, at, at)]:
+                splitting = weigh(store, work, features, _SPLIT_BITS)
             if ending > 0 and ending >= splitting:
                 tokens.starts[count], tokens.ends[count], tokens.gaps[count] = begin, at, gap
                 count += 1
@@ -385,29 +448,32 @@ def learn_chunks(text, chunks, firsts, order, done, marks, runs, templates, stor
         changes = needed * (ends[firsts[paragraph + 1] - 1] - starts[firsts[paragraph]])
         if flat_is_short(store, averages, changes):
             return step
-        averages.counters[STEPS] += 1
         for chunk in range(firsts[paragraph], firsts[paragraph + 1]):
+            averages.counters[STEPS] += 1
             first, last = starts[chunk], ends[chunk]
             begin = first
             filled = False
-            run = first
+            run = letters = first
             in_split_run = False
             for at in range(first + 1, last):
                 if marks[at - 2] >= TOKEN and at - 2 >= begin:
                     begin = at - 1
                 if at > run:
-                    run = letters_end(text.kinds, at - 1, last)
-                    in_split_run = run > at and is_listed(runs.hashes, hash_word(text.lower, at - 1, run))
+                    letters = at - 1
+                    run = letters_end(text.kinds, letters, last)
+                    in_split_run = run > at and is_listed(runs.runs, hash_word(text.lower, letters, run))
                     run = max(run, at)
-                if not is_open(text, first, last, at, in_split_run, runs.dense):
+                if not is_open(text, first, last, at, runs, letters, run, in_split_run):
                     continue
                 if not filled:
                     fill_chunk(work.values, text, chunks, chunk)
                     filled = True
-                fill_boundary(work.values, text, first, last, begin, at)
+                fill_boundary(work.values, text, runs.known, first, last, begin, at)
                 features = fill_features(templates, work)
                 ending = weigh(store, work, features, _AS_IT_IS)
-                splitting = weigh(store, work, features, _SPLIT_BITS)
+                splitting = -np.inf
+                if runs.splits[kind_pair(text, at, at)]:
+                    splitting = weigh(store, work, features, _SPLIT_BITS)
                 largest = max(0.0, ending, splitting)
                 total = np.exp(-largest) + np.exp(ending - largest) + np.exp(splitting - largest)
                 wrong = (1.0 if marks[at - 1] == SPLIT else 0.0) - np.exp(splitting - largest) / total
@@ -502,7 +568,7 @@ def paragraph_end(tokens, first, count):  # type: ignore[no-untyped-def]
 
 
 @entry
-def split_sentences(text, tokens, count, mode, templates, store, work, is_last):  # type: ignore[no-untyped-def]
+def split_sentences(text, tokens, count, mode, runs, templates, store, work, is_last):  # type: ignore[no-untyped-def]
     """Mark in `is_last` the tokens that end a sentence."""
     numbers = np.zeros(5, np.int64)
     first = np.int64(0)
@@ -516,6 +582,10 @@ def split_sentences(text, tokens, count, mode, templates, store, work, is_last):
                 ends = True
             elif mode == AT_LINES:
                 ends = tokens.gaps[token + 1] == LINE
+            elif tokens.gaps[token + 1] == CLOSED:
+                ends = True
+            elif not runs.ends[kind_pair(text, tokens.ends[token], tokens.starts[token + 1])]:
+                ends = False
             else:
                 fill_gap(work.values, text, tokens, first, last, token, numbers)
                 features = fill_features(templates, work)
@@ -528,7 +598,7 @@ def split_sentences(text, tokens, count, mode, templates, store, work, is_last):
 
 
 @entry
-def learn_sentences(text, tokens, firsts, order, done, is_last, templates, store, averages, work, rate):  # type: ignore[no-untyped-def]
+def learn_sentences(text, tokens, firsts, order, done, is_last, runs, templates, store, averages, work, rate):  # type: ignore[no-untyped-def]
     """Learn the ends of sentences of paragraphs in an order; as `learn_chunks`, with tokens instead of chunks."""
     numbers = np.zeros(5, np.int64)
     needed = templates.seeds.shape[0]
@@ -536,18 +606,19 @@ def learn_sentences(text, tokens, firsts, order, done, is_last, templates, store
         first, last = firsts[order[step]], firsts[order[step] + 1]
         if flat_is_short(store, averages, needed * (last - first)):
             return step
-        averages.counters[STEPS] += 1
         begin_sentence(numbers, first)
         numbers[_SENTENCES] = 0
         for token in range(first, last - 1):
+            averages.counters[STEPS] += 1
             take_token(numbers, text, tokens, token)
-            fill_gap(work.values, text, tokens, first, last, token, numbers)
-            features = fill_features(templates, work)
-            score = weigh(store, work, features, _AS_IT_IS)
-            wrong = (1.0 if is_last[token] else 0.0) - 1.0 / (1.0 + np.exp(-score))
-            if abs(wrong) > _SETTLED:
-                for i in range(features):
-                    add_weight(store, averages, work.features[i], rate * wrong)
+            if runs.ends[kind_pair(text, tokens.ends[token], tokens.starts[token + 1])]:
+                fill_gap(work.values, text, tokens, first, last, token, numbers)
+                features = fill_features(templates, work)
+                score = weigh(store, work, features, _AS_IT_IS)
+                wrong = (1.0 if is_last[token] else 0.0) - 1.0 / (1.0 + np.exp(-score))
+                if abs(wrong) > _SETTLED:
+                    for i in range(features):
+                        add_weight(store, averages, work.features[i], rate * wrong)
             if is_last[token]:
                 numbers[_SENTENCES] += 1
                 begin_sentence(numbers, token + 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Self
 
 import numpy as np
@@ -14,7 +14,7 @@ from treetune.corpus.rawtext import escape_spaces
 from treetune.corpus.sentence import ABSENT
 from treetune.corpus.sentence_table import SentenceTable, are_sound, make_cells
 from treetune.models.tokenizer import _kernels as kernels
-from treetune.models.tokenizer.multiword import MultiwordTable, Words
+from treetune.models.tokenizer.multiword import Words
 
 # MISC of a token by what follows it: nothing, one space, and anything else, which is written out.
 _USUAL = np.array(["SpaceAfter=No", ABSENT, ""], np.object_)
@@ -30,13 +30,14 @@ class Block:
         tokens: kernels.Tokens,
         is_last: NDArray[np.bool_],
         marks: NDArray[np.uint8],
-        multiword: MultiwordTable,
+        split: Callable[[list[str]], dict[int, Words]],
     ) -> None:
         count = len(is_last)
         self._text = text
         self._starts, self._ends = tokens.starts[:count].tolist(), tokens.ends[:count].tolist()
         self._forms = [text[start:end] for start, end in zip(self._starts, self._ends, strict=True)]
-        self._words = _multiword_tokens(self._forms, tokens.starts[:count], marks, multiword)
+        # Words that meet within a token go before those of scripts.
+        self._words = split(self._forms) | _split_tokens(self._forms, tokens.starts[:count], marks)
         lasts = (np.flatnonzero(is_last) + 1).tolist()
         self._bounds = list(zip([0, *lasts[:-1]], lasts, strict=True)) if lasts else []
         self._breaks = set(np.flatnonzero(tokens.gaps[:count] == kernels.PARAGRAPH).tolist())
@@ -156,22 +157,16 @@ def _gaps(text: str, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDAr
     return np.where(sizes == 0, 0, np.where((sizes == 1) & is_space, 1, _UNUSUAL))
 
 
-def _multiword_tokens(
-    forms: list[str], starts: NDArray[np.int64], marks: NDArray[np.uint8], table: MultiwordTable
-) -> dict[int, Words]:
-    """Return the words of the tokens that have several."""
-    found: dict[int, Words] = {}
+def _split_tokens(forms: list[str], starts: NDArray[np.int64], marks: NDArray[np.uint8]) -> dict[int, Words]:
+    """Return the words of the tokens within which words meet."""
     cuts: dict[int, list[int]] = {}
     indices = np.flatnonzero(marks == kernels.SPLIT)
     tokens = np.searchsorted(starts, indices, side="right") - 1
     for token, index in zip(tokens.tolist(), (indices - starts[tokens] + 1).tolist(), strict=True):
         cuts.setdefault(token, []).append(index)
+    found: dict[int, Words] = {}
     for token, inner in cuts.items():
         form = forms[token]
         bounds = [0, *inner, len(form)]
         found[token] = tuple(form[start:end] for start, end in itertools.pairwise(bounds))
-    if table:
-        for token, form in enumerate(forms):
-            if token not in found and len(words := table.split(form)) > 1:
-                found[token] = words
     return found

@@ -18,13 +18,14 @@ KIND = {name: number for number, name in enumerate(KINDS)}
 
 _NAMED = {
     "stop": ".",
-    "end": "!?…。！？‼⁇⁈⁉؟",
-    "comma": ",;:、，",
+    "end": "!?…。！？‼⁇⁈⁉؟।॥۔።։།။។",
+    "comma": ",;:、，；：،؛၊",
     "apostrophe": "'’`´ʼ",
     "quote": '"“”„‟«»',
     "slash": "/\\",
     "at": "@",
-    "joiner": "\u200d\u2060",
+    # A soft hyphen, and what joins letters or keeps them apart within a word.
+    "joiner": "\u00ad\u034f\u200c\u200d\u2060",
     # Colours of skin belong to the picture before them.
     "mark": "".join(map(chr, range(0x1F3FB, 0x1F400))),
 }

@@ -5,15 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from treetune.models.tokenizer import _kernels as kernels
+from treetune.models.tokenizer._line_kernels import close_lines
 from treetune.models.tokenizer.characters import Text
 
 
-def find_chunks(text: Text) -> kernels.Chunks:
-    """Return the runs without white space of a text."""
+def find_chunks(text: Text, *, close: bool = False) -> kernels.Chunks:
+    """Return the runs without white space of a text; `close` looks for lines that are sentences of their own."""
     most = len(text.kinds) // 2 + 1
     room = kernels.Chunks(np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.uint8))
     count = kernels.find_chunks(text, room)
-    return kernels.Chunks(room.starts[:count], room.ends[:count], room.gaps[:count])
+    chunks = kernels.Chunks(room.starts[:count], room.ends[:count], room.gaps[:count])
+    if close:
+        close_lines(text, chunks)
+    return chunks
 
 
 def make_tokens(count: int) -> kernels.Tokens:

@@ -13,12 +13,16 @@ from treetune.models.learning_options import DEFAULT_SEED
 from treetune.models.tokenizer import _kernels as kernels
 from treetune.models.tokenizer.characters import KIND, Text, encode_text
 from treetune.models.tokenizer.chunks import find_chunks, make_tokens
+from treetune.models.tokenizer.multiword import is_joined
+from treetune.models.tokenizer.runs import find_runs
+from treetune.models.tokenizer.script_learner import ScriptLearner
 from treetune.models.tokenizer.templates import make_workspace
-from treetune.weights.flat import FlatFrozenWeights, FlatLiveWeights
+from treetune.models.tokenizer.tokenizer import TokenizerWeights
+from treetune.weights.flat import FlatLiveWeights
 
 LEARNING_RATE = 0.1
-# Scripts in which so large a part of tokens ends between letters have no spaces between words.
-DENSE = 0.05
+# The chunks that are learned at a time: of a longer paragraph, parts in a random order.
+_UNIT = 256
 
 
 class GoldText(NamedTuple):
@@ -33,69 +37,45 @@ def gold_text(paragraphs: Sequence[Paragraph]) -> GoldText:
     """Return the text of paragraphs as kernels read it."""
     text = encode_text(PARAGRAPH_BREAK.join(paragraph.text for paragraph in paragraphs))
     marks = np.zeros(len(text.kinds), np.uint8)
-    offset, tokens, between_letters = 0, 0, 0
-    lower = text.lower
-    letters = np.isin(text.kinds, [KIND[name] for name in ("lower", "upper", "letter", "mark")])
-    runs: set[int] = set()
+    offset = 0
     for paragraph in paragraphs:
         for spans, words in zip(paragraph.tokens, paragraph.words, strict=True):
             for (start, end), parts in zip(spans, words, strict=True):
-                tokens += 1
                 marks[offset + end - 1] = kernels.TOKEN
-                if len(parts) > 1 and sum(map(len, parts)) == end - start:
+                if len(parts) > 1 and is_joined(paragraph.text[start:end], parts):
                     indices = np.cumsum([len(part) for part in parts[:-1]])
                     marks[offset + start + indices - 1] = kernels.SPLIT
             if spans:
                 marks[offset + spans[-1][1] - 1] = kernels.SENTENCE
         offset += len(paragraph.text) + len(PARAGRAPH_BREAK)
-    for index in np.flatnonzero(marks[:-1].astype(bool) & letters[:-1] & letters[1:]):
-        between_letters += int(marks[index] >= kernels.TOKEN)
-        first, last = int(index), int(index) + 1
-        while first > 0 and letters[first - 1]:
-            first -= 1
-        while last < len(letters) and letters[last]:
-            last += 1
-        runs.add(int(hash_word(lower, first, min(last, first + kernels.LONGEST))))
-    dense = between_letters > DENSE * max(1, tokens)
-    return GoldText(text, marks, kernels.Runs(np.array(sorted(runs), np.uint64), dense))
-
-
-def hash_word(lower: NDArray[np.uint32], first: int, last: int) -> int:
-    """Return the hash of characters as the kernels make it."""
-    value = 0xCBF29CE484222325
-    for code in lower[first:last].tolist():
-        value = ((value ^ code) * 0x100000001B3) & (2**64 - 1)
-    return value
+    return GoldText(text, marks, find_runs(text, marks))
 
 
 class TokenizerLearner:
-    """Live weights of both decisions of a tokenizer, and the text they are trained on."""
+    """Live weights of all decisions of a tokenizer, and the text they are trained on."""
 
     def __init__(
         self,
         paragraphs: Sequence[Paragraph],
-        boundary_templates: kernels.Templates,
-        gap_templates: kernels.Templates,
+        templates: dict[str, kernels.Templates],
         *,
         seed: int = DEFAULT_SEED,
         learning_rate: float = LEARNING_RATE,
     ) -> None:
         self.gold = gold_text(paragraphs)
-        self.templates = (boundary_templates, gap_templates)
-        self.weights = (FlatLiveWeights(), FlatLiveWeights())
-        self._works = (
-            make_workspace(boundary_templates, kernels.BOUNDARY_ATOMS),
-            make_workspace(gap_templates, kernels.GAP_ATOMS),
-        )
+        self.templates = (templates["tokens"], templates["sentences"])
+        self._works = tuple(map(make_workspace, self.templates, (kernels.BOUNDARY_ATOMS, kernels.GAP_ATOMS)))
         self._learning_rate = learning_rate
         self._done = 0
         self._random = np.random.default_rng(seed)
         self._chunks = find_chunks(self.gold.text)
-        self._first_chunks = _firsts(self._chunks.gaps)
+        self._first_chunks = _units(_firsts(self._chunks.gaps))
         self._tokens = _gold_tokens(self.gold, self._chunks)
         kernels.describe_tokens(self.gold.text, self._tokens, len(self._tokens.starts))
         self._first_tokens = _firsts(self._tokens.gaps)
         self._is_last = self.gold.marks[self._tokens.ends - 1] == kernels.SENTENCE
+        self._words = ScriptLearner(paragraphs, self.gold.text, self._tokens, templates["words"])
+        self.weights = (FlatLiveWeights(), FlatLiveWeights(), self._words.weights)
 
     def learn(self) -> None:
         """Go once over all paragraphs, in a random order."""
@@ -111,28 +91,30 @@ class TokenizerLearner:
         for _ in self._steps(1, order):
             live = self.weights[1]
             self._done = kernels.learn_sentences(
-                gold.text, self._tokens, self._first_tokens, order, self._done, self._is_last, self.templates[1],
-                live.store, live.averages, self._works[1], self._learning_rate,
+                gold.text, self._tokens, self._first_tokens, order, self._done, self._is_last, gold.runs,
+                self.templates[1], live.store, live.averages, self._works[1], self._learning_rate,
             )  # fmt: skip
+        self._words.learn(self._words.order(self._random), self._learning_rate)
 
     def _steps(self, which: int, order: NDArray[np.int64]) -> Iterator[None]:
         """Yield until all paragraphs are done, making room each time a kernel stops for want of it."""
         self._done = 0
-        firsts, ends = (
-            (self._first_chunks, self._chunks.ends) if which == 0 else (self._first_tokens, self._tokens.ends)
-        )
+        firsts = self._first_tokens if which else self._first_chunks
         while self._done < len(order):
             paragraph = order[self._done]
-            # As many changes as the kernel may make in this paragraph: two for each feature of each character.
+            # As many changes as the kernel may make here: two for each feature of each character, or one of each token.
             first, last = int(firsts[paragraph]), int(firsts[paragraph + 1])
-            size = int(ends[last - 1]) - int(self._chunks.starts[0] if first == 0 else ends[first - 1])
-            self.weights[which].grow(2 * len(self.templates[which].seeds) * (size + 1))
+            size = last - first if which else 2 * int(self._chunks.ends[last - 1] - self._chunks.starts[first])
+            self.weights[which].grow(len(self.templates[which].seeds) * size)
             yield
 
     def tensors(self) -> dict[str, NDArray[Any]]:
-        """Return the live weights of both decisions, for a checkpoint."""
-        both = enumerate(self.weights)
-        return {f"{which}.{name}": array for which, live in both for name, array in live.tensors().items()}
+        """Return the live weights of all decisions, for a checkpoint."""
+        return {
+            f"{which}.{name}": array
+            for which, live in enumerate(self.weights)
+            for name, array in live.tensors().items()
+        }
 
     def restore(self, tensors: dict[str, NDArray[Any]], epochs: int) -> None:
         """Continue after `epochs` passes from the weights that they gave."""
@@ -142,10 +124,13 @@ class TokenizerLearner:
         for _ in range(epochs):
             self._random.permutation(len(self._first_chunks) - 1)
             self._random.permutation(len(self._first_tokens) - 1)
+            self._words.order(self._random)
 
-    def freeze(self, *, prune: float) -> tuple[FlatFrozenWeights, FlatFrozenWeights]:
-        """Return the averaged weights of both decisions."""
-        return self.weights[0].freeze(prune=prune), self.weights[1].freeze(prune=prune)
+    def freeze(self, *, prune: float) -> TokenizerWeights:
+        """Return the averaged weights of all decisions."""
+        tokens, sentences, words = (live.freeze(prune=prune) for live in self.weights)
+        scripts = self._words.scripts
+        return TokenizerWeights(tokens, sentences, self.gold.runs, scripts, words if scripts else None)
 
 
 def _gold_tokens(gold: GoldText, chunks: kernels.Chunks) -> kernels.Tokens:
@@ -167,3 +152,8 @@ def _firsts(gaps: NDArray[np.uint8]) -> NDArray[np.int64]:
     """Return where each paragraph begins, and where the last one ends."""
     first = np.flatnonzero(gaps == kernels.PARAGRAPH)
     return np.concatenate([[0], first, [len(gaps)]]).astype(np.int64)
+
+
+def _units(firsts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the bounds of paragraphs with those of the parts into which longer ones are cut."""
+    return np.union1d(firsts, np.arange(0, firsts[-1], _UNIT))
