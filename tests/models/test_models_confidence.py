@@ -39,7 +39,7 @@ def test_the_fit_recovers_the_function_that_made_the_data(parser: treetune.Trans
     """Of a parser that is right with a known probability the parameters are found again."""
     random = np.random.default_rng(3)
     lists, dev = [], []
-    for _ in range(20000):
+    for _ in range(6000):
         margin = float(random.exponential(2.0))
         wrong = random.random() > 1 / (1 + math.exp(-(0.3 + 0.9 * margin)))
         lists.append([candidate([0], "a", margin), candidate([0], "b", 0.0)])
@@ -50,9 +50,9 @@ def test_the_fit_recovers_the_function_that_made_the_data(parser: treetune.Trans
             return lists
 
     calibration, probabilities, right = calibrate(Fixed(), dev, k=2)
-    assert calibration.parameters[:2] == pytest.approx((0.3, 0.9), abs=0.06)
+    assert calibration.parameters[:2] == pytest.approx((0.3, 0.9), abs=0.15)
     assert calibration.parameters[2:] == pytest.approx((0.0, 0.0))
-    assert reliability(probabilities.tolist(), right.tolist()).error < 0.01
+    assert reliability(probabilities.tolist(), right.tolist()).error < 0.02
 
 
 def test_a_calibration_is_stored_with_the_model_and_goes_with_the_weights(
