@@ -66,9 +66,7 @@ def tag(
     writes = output_format(file_format, output, reads if reads.holds & {"tags", "entities"} else FORMATS["conllu"])
     job = _job(model, tagger, writes, k_best, confidence, threads)
     job.check()
-    for name, part in ((tagger, job.first), (model, job.tagger)):
-        if name is not None and part is not None:
-            compile_for(Pipeline(taggers=[part]), name, text=False, quiet=quiet)
+    compile_for(job.parts, model, text=False, quiet=quiet)
     report = SkipReport()
     writing = Writing(output, "tagging", quiet, source=source, reads=reads)
     taken = Input(source, reads, lenient=lenient, trees="trees" in reads.holds, partial=True)
@@ -112,6 +110,11 @@ class _PipelineJob:
     writes: Format
     threads: int
 
+    @property
+    def parts(self) -> Pipeline:
+        """What takes part in it."""
+        return Pipeline(taggers=self.pipeline.taggers, lemmatizer=self.pipeline.lemmatizer)
+
     def check(self) -> None:
         """Refuse what cannot be written."""
         if "tags" not in self.writes.holds:
@@ -134,6 +137,11 @@ class _Job:
     k_best: int | None
     confidence: bool
     threads: int
+
+    @property
+    def parts(self) -> Pipeline:
+        """What takes part in it."""
+        return Pipeline(taggers=[self.tagger] if self.first is None else [self.first, self.tagger])
 
     def check(self) -> None:
         """Refuse what cannot be written."""

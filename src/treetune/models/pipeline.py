@@ -41,7 +41,12 @@ class TokenizerPart(Storable, Protocol):
         ...
 
     def tables(
-        self, pieces: Iterable[str], *, size: int | None = None, line_sentences: bool | None = None, ranges: bool = False
+        self,
+        pieces: Iterable[str],
+        *,
+        size: int | None = None,
+        line_sentences: bool | None = None,
+        ranges: bool = False,
     ) -> Iterator[SentenceTable]:
         """Yield the same sentences as tables, up to `size` at a time."""
         ...

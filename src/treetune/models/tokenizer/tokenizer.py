@@ -80,7 +80,12 @@ class Tokenizer:
             yield from table
 
     def tables(
-        self, pieces: Iterable[str], *, size: int | None = None, line_sentences: bool | None = None, ranges: bool = False
+        self,
+        pieces: Iterable[str],
+        *,
+        size: int | None = None,
+        line_sentences: bool | None = None,
+        ranges: bool = False,
     ) -> Iterator[SentenceTable]:
         """Yield the same sentences as tables, up to `size` at a time."""
         for block in self._blocks(pieces, line_sentences=line_sentences):
