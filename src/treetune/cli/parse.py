@@ -80,6 +80,9 @@ def parse(
         int | None, typer.Option(min=1, help="Another beam than that of the model, a transition parser.")
     ] = None,
     decoder: Annotated[str | None, typer.Option(help="Another decoder than that of the model, a graph parser.")] = None,
+    margin: Annotated[
+        float | None, typer.Option(min=0, help="Drop states this far behind the best of the beam; 1 suits MIRA.")
+    ] = None,
     max_memory: Annotated[
         float | None, typer.Option(metavar="GB", help="Memory a graph parser may take for one sentence, 2.")
     ] = None,
@@ -137,7 +140,7 @@ def parse(
     if pipeline.parser is None:
         note(f"{model} has no parser; what is written has no trees", quiet=quiet)
     compile_for(pipeline, model, text="text" in reads.holds, quiet=quiet)
-    search = {"beam": beam, "decoder": decoder, "max_memory": max_memory}
+    search = {"beam": beam, "margin": margin, "decoder": decoder, "max_memory": max_memory}
     pipeline = pipeline.with_options(**{name: value for name, value in search.items() if value is not None})
     report = SkipReport()
     kept: KeepTags = "known" if retag else keep_tags

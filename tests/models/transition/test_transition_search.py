@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,7 +23,7 @@ from transition_twin import beam_search
 
 from treetune.corpus.base_trees import with_base_trees
 from treetune.corpus.sentence import Sentence, Tree
-from treetune.errors import ModelError
+from treetune.errors import ConfigError, ModelError
 from treetune.models.base import Candidate
 from treetune.models.labels import LabelTable
 from treetune.models.transition import search
@@ -67,6 +68,22 @@ def test_every_beam_finds_what_the_twin_finds(labels: str, memo_from: int, monke
             k = min(len(distinct(expected)), int(beam / 1.25))
             if k > 1:
                 assert parser.k_best(sentence, k) == distinct(expected)[:k]
+
+
+def test_states_far_behind_are_dropped_as_by_the_twin() -> None:
+    twin, sentences = make(13, MANY_LABELS)
+    trees = {}
+    for margin in (0.0, 1e-6, 0.3, 1.0, 1e6):
+        parser = twin.parser.with_options(beam=6, margin=margin)
+        trees[margin] = parser.predict_batch(sentences)
+        for sentence, predicted in zip(sentences, trees[margin], strict=True):
+            items = beam_search(twin.rules_of(sentence), twin.scorer(sentence), 6, margin * SCALE or math.inf)
+            assert predicted == twin.tree(items[0].state)
+        # Lists are those of the whole beam.
+        assert parser.k_best(sentences[0], 3) == twin.parser.with_options(beam=6).k_best(sentences[0], 3)
+    assert trees[0.0] == trees[1e6] != trees[1e-6]
+    with pytest.raises(ConfigError, match=r"^margin must be at least 0.0, found -1$"):
+        twin.parser.with_options(margin=-1)
 
 
 @pytest.mark.parametrize("features", ["default", "zhang-nivre", "hall2011"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -269,10 +270,11 @@ def next_beam(items: Sequence[Item], rules: Rules, scorer: Scorer, beam: int) ->
     return sorted(offered, key=lambda item: -item.score)[:beam]
 
 
-def beam_search(rules: Rules, scorer: Scorer, beam: int) -> list[Item]:
+def beam_search(rules: Rules, scorer: Scorer, beam: int, margin: float = math.inf) -> list[Item]:
     items = [Item(0, rules.start(), ())]
     for _ in range(2 * rules.n):
         items = next_beam(items, rules, scorer, beam)
+        items = [item for item in items if item.score >= items[0].score - margin]
     return items
 
 

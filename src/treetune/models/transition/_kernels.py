@@ -142,7 +142,8 @@ class SearchSetup(NamedTuple):
     """Everything a search needs that is the same for all sentences.
 
     `root_labels` says which labels an arc from the root alone has, and which it never has. With `memo` partial sums are
-    kept within a sentence.
+    kept within a sentence. States more than `margin` behind the best of their beam are dropped, unless exact scores are
+    wanted.
     """
 
     templates: Templates
@@ -151,6 +152,7 @@ class SearchSetup(NamedTuple):
     root_labels: NDArray[np.bool_]
     beam: int
     memo: bool
+    margin: float
 
 
 class SearchResult(NamedTuple):
@@ -820,6 +822,10 @@ def search(work, setup, columns, base, n, exact):  # type: ignore[no-untyped-def
             if exact or beam > 1 or (moves != CAN_SHIFT and moves != CAN_REDUCE):
                 score_state(work, setup, state, columns, base, n, setup.memo)
             count = offer_moves(work, setup, state, moves, n, count)
+        if not exact:
+            least = work.best_score[0] - setup.margin
+            while work.best_score[count - 1] < least:
+                count -= 1
         for i in range(count):
             apply_action(work, work.best_state[i], work.best_action[i], first + beam + i, n_labels)
             work.scores[first + beam + i] = work.best_score[i]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -35,6 +36,10 @@ class TransitionConfig:
     beam: int = option(
         8, "Number of parser states kept at each step; 1 is greedy search.",
         minimum=1, maximum=LARGEST_BEAM, search=True,
+    )  # fmt: skip
+    margin: float = option(
+        0.0, "Drop states whose score is this far behind the best of the beam; 0 drops none, 1 suits MIRA.",
+        minimum=0.0, search=True,
     )  # fmt: skip
     features: str = option("default", "Feature set: a name, or a file of templates (.txt).")
     inputs: tuple[str, ...] = option(
@@ -114,9 +119,9 @@ class Grammar:
     def _labels(self) -> tuple[kernels.Labels, NDArray[np.bool_]]:
         return label_masks(self.labels, self.encoder), self.labels.root_labels()
 
-    def setup(self, store: Store, beam: int) -> kernels.SearchSetup:
-        """Return the setup of a search with these weights."""
-        return kernels.SearchSetup(self.templates, store, *self._labels, beam, has_memo(beam))
+    def setup(self, store: Store, beam: int, margin: float = math.inf) -> kernels.SearchSetup:
+        """Return the setup of a search with these weights; states further behind the best than `margin` are dropped."""
+        return kernels.SearchSetup(self.templates, store, *self._labels, beam, has_memo(beam), margin)
 
     def encode(self, sentences: Sequence[Sentence]) -> kernels.Sentences:
         """Return sentences as the kernels read them; the last column are the heads of base trees, if there are any."""

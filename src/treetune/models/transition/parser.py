@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, ClassVar
@@ -69,7 +70,9 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
         Raises DataError where a partial tree of `constraints` fits into no projective single-root tree.
         """
         encoded, known = self._encode(sentences, constraints)
-        result = run(self._setup(self.beam), encoded, known=known, threads=threads, backward=self.config.backward)
+        margin = self.config.margin * self.weights.scale
+        setup = self.grammar.setup(self.weights.store, self.beam, margin or math.inf)
+        result = run(setup, encoded, known=known, threads=threads, backward=self.config.backward)
         return self.grammar.labels.trees(result.heads[0], result.labels[0], encoded.offsets, known.heads)
 
     def k_best_batch(
