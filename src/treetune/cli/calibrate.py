@@ -12,7 +12,6 @@ from treetune.cli.console import note
 from treetune.config.reading import fingerprint, read_data
 from treetune.corpus.files import check_kept
 from treetune.errors import ConfigError
-from treetune.models.feature_model import TreeParser
 from treetune.models.pipeline import Pipeline
 from treetune.storage import check_target, inspect, load, save
 
@@ -29,6 +28,8 @@ def calibrate(
     check_kept(output, (dev,), flag="--model")
     pipeline = Pipeline.of(load(model))
     parser: Any = pipeline.parser
+    from treetune.models.feature_model import TreeParser
+
     if not isinstance(parser, TreeParser):
         found = "no parser" if parser is None else f"a parser of the kind {parser.kind}"
         raise ConfigError(f"{model} has {found}, expected a transition or graph parser to calibrate")

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -31,8 +31,10 @@ from treetune.corpus.formats import FORMATS, Format, find_format, format_of, nam
 from treetune.corpus.sentence import Example, Tree, name_sentence
 from treetune.corpus.sentence_table import SentenceTable
 from treetune.errors import ConfigError, DataError
-from treetune.models.confidence import Calibration, calibration_of
 from treetune.models.pipeline import KeepTags, Pipeline
+
+if TYPE_CHECKING:
+    from treetune.models.confidence import Calibration
 
 # Sentences of a table: as many as stay in the processor's cache. Several threads take smaller ones, so that none waits
 # long for the last.
@@ -145,7 +147,10 @@ def parse(
     report = SkipReport()
     kept: KeepTags = "known" if retag else keep_tags
     job = _Job(pipeline, source, writes, k_best=k_best, threads=threads, constrained=constrained, keep_tags=kept)
-    job.calibration = calibration_of(pipeline.parser) if confidence else None
+    if confidence:
+        from treetune.models.confidence import calibration_of
+
+        job.calibration = calibration_of(pipeline.parser)
     writing = Writing(output, "parsing", quiet, source=source, reads=reads)
     taken = Input(source, reads, lenient=lenient, trees=constrained, partial=constrained)
     if job.is_plain and (taken.is_text or reads is writes) and base is None:

@@ -16,7 +16,6 @@ from treetune.corpus.sentence_table import SentenceTable
 from treetune.corpus.tags import SEPARATOR, TAG_COLUMNS, UNKNOWN_TAG, Tags, join_parts, read_column, with_tags
 from treetune.errors import ConfigError, DataError, ModelError, check_minimum, type_of
 from treetune.models.base import Parser, Storable
-from treetune.models.confidence import calibration_of
 from treetune.models.nested_state import parts_from_state, state_of_parts
 
 if TYPE_CHECKING:
@@ -243,6 +242,8 @@ class Pipeline:
         """
         if self.parser is None:
             raise ModelError("this model has no parser, and so no confidence; load a pipeline with a parser")
+        from treetune.models.confidence import calibration_of  # loads numpy, which light commands go without
+
         calibration = calibration_of(self.parser)
         sentences = [parsed.sentence for parsed in document.sentences]
         lists = self.parser.k_best_batch(sentences, calibration.k, threads=threads)
