@@ -241,7 +241,7 @@ def test_fine_tuning_a_model(folder: Path, tmp_path: Path) -> None:
     assert "\n  questions  60 seen" in without.err
     info = info_of(tmp_path / "m")
     assert info["training"]["start_from"]["name"] == "old.treetune"
-    assert info["config"]["model"] == {"start_from": "old.treetune", "beam": 4}
+    assert info["config"]["model"] == {"start_from": "old.treetune", "beam": 4, "margin": 0.0}
     assert info["config"]["train"].get("treebank") is None
     bytes_of = {path.name: path.read_bytes() for path in (tmp_path / "m", tmp_path / "with", old)}
     assert len(set(bytes_of.values())) == 3
@@ -358,7 +358,7 @@ def test_a_treebank_or_an_objective_is_needed(folder: Path, tmp_path: Path) -> N
     ("options", "code", "message"),
     [
         (("--parser", "graph"), 2, "--start-from fine-tunes the parser of {old}; leave --parser out"),
-        (("--features", "hall2011"), 2, "unknown search option of transition parsers 'features'; known: beam"),
+        (("--features", "hall2011"), 2, "unknown search option of transition parsers 'features'; known: beam, margin"),
         (("--set", "model.decoder=projective"), 2, "model.decoder is an option of graph parsers; the parser is"),
         (
             ("--set", "learner.learner=perceptron"),

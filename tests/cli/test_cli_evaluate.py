@@ -156,7 +156,7 @@ def test_a_system_with_tokens_of_its_own_is_scored_by_f1(tmp_path: Path) -> None
     assert lines[0] == [f"*|tokens:own|punct:yes|subtypes:yes|sents:1|v:{treetune.__version__}"]
     assert [line[:2] for line in lines[3:]] == [
         *(["Tokens", "40.00"], ["Sentences", "100.00"], ["Words", "40.00"], ["UPOS", "40.00"], ["XPOS", "40.00"]),
-        *(["UAS", "40.00"], ["LAS", "40.00"], ["CLAS", "40.00"]),
+        *([name, "40.00"] for name in ("UFeats", "AllTags", "Lemmas", "UAS", "LAS", "CLAS", "MLAS", "BLEX")),
     ]
     content = json.loads(run("evaluate", gold, own, "--json").out)["predicted"]
     assert content["scores"]["LAS"] == pytest.approx(0.4)

@@ -194,7 +194,7 @@ def test_transition_parsers_change_only_options_of_their_search() -> None:
     with pytest.raises(ConfigError) as caught:
         parser.with_options(beem=4)
     assert str(caught.value) == (
-        "unknown search option of transition parsers 'beem'; known: beam (did you mean 'beam'?)"
+        "unknown search option of transition parsers 'beem'; known: beam, margin (did you mean 'beam'?)"
     )
     with pytest.raises(ConfigError, match=r"^beam must be at least 1, found 0$"):
         parser.with_options(beam=0)

@@ -223,7 +223,7 @@ def test_models_of_one_part_are_used_too(model: Path, text: Path, tmp_path: Path
         ),
         (
             ("MODEL", "IN", "--decoder", "projective"),
-            "unknown search option of transition parsers 'decoder'; known: beam",
+            "unknown search option of transition parsers 'decoder'; known: beam, margin",
         ),
         (("TOKENIZER", "IN", "--k-best", "2"), "TOKENIZER has no parser, and no use for --k-best; leave it out"),
         (("TOKENIZER", "IN", "--keep-tags"), "TOKENIZER has no tagger and keeps the tags of IN anyway"),

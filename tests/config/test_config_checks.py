@@ -66,8 +66,8 @@ def fault(tmp_path: Path, text: str) -> str:
         ("[model]\nparser = 'grpah'\n", "[model]: unknown parser 'grpah'; known: backward, graph, graph2, transition"),
         (
             "[model]\nbeem = 4\n",
-            "[model]: unknown key 'beem'; known: backward, beam, clusters, features, inputs, labels_by_tag, min_count, "
-            "min_lifted, parser, start_from, task (did you mean 'beam'?)",
+            "[model]: unknown key 'beem'; known: backward, beam, clusters, features, inputs, labels_by_tag, margin, "
+            "min_count, min_lifted, parser, start_from, task (did you mean 'beam'?)",
         ),
         ("[model]\nparser = 'graph'\norder = 2\n", "[model] order is an option of taggers; the parser is graph"),
         (

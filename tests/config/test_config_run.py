@@ -59,7 +59,13 @@ def test_a_configuration_from_python(data: Path) -> None:
     assert [end.objectives[1].seen for end in ends] == [0, 30, 30]
     assert info["config"] == {
         "model": {
-            **{"parser": "transition", "beam": 2, "features": "default", "inputs": ["upos", "xpos", "feats"]},
+            **{
+                "parser": "transition",
+                "beam": 2,
+                "margin": 0.0,
+                "features": "default",
+                "inputs": ["upos", "xpos", "feats"],
+            },
             **{"min_count": 2, "min_lifted": 20, "labels_by_tag": True, "backward": False},
         },
         "learner": {"learner": "mira", "clip": 0.01, "k": 5, "update": "max-violation"},
@@ -166,7 +172,7 @@ def test_fine_tuning_a_model(data: Path, tmp_path: Path) -> None:
     info = run.info()
     # Without a treebank an epoch is a pass over the first objective, which starts at once.
     assert [(end.total, end.objectives[0].seen) for end in ends] == [(20, 20), (20, 20)]
-    assert info["config"]["model"] == {"start_from": "old.treetune", "beam": 4}
+    assert info["config"]["model"] == {"start_from": "old.treetune", "beam": 4, "margin": 0.0}
     assert info["config"]["objective"][0]["start"] == 1
     assert set(info["training"]["start_from"]) == {"name", "sha256"}
     assert "train" not in info["training"]

@@ -62,7 +62,7 @@ def test_values_that_are_taken() -> None:
 
 
 def test_search_options_are_those_that_with_options_takes() -> None:
-    assert treetune.TransitionParser().search_options == ("beam",)
+    assert treetune.TransitionParser().search_options == ("beam", "margin")
     assert treetune.GraphParser().search_options == ("decoder", "max_memory")
     assert treetune.Tagger().search_options == ("max_memory",)
     assert treetune.GraphParser().with_options(decoder="non-projective").config.decoder == "non-projective"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -118,7 +119,10 @@ def _train(run: TrainingRun, files: RunFiles, *, quiet: bool) -> dict[str, Any]:
         note("there is no checkpoint to resume from; starting from the beginning", quiet=quiet)
     files.begin()
     try:
-        follow(run.train(checkpoint=files.checkpoint, resume=files.resume), on_epoch=files.add, quiet=quiet)
+        reports: Any = run.train(checkpoint=files.checkpoint, resume=files.resume)
+        # A training that is interrupted between two reports must release its checkpoint.
+        with closing(reports):
+            follow(reports, on_epoch=files.add, quiet=quiet)
         info = run.info()
         save(run.stored, files.model, info)
     except KeyboardInterrupt:

@@ -122,18 +122,23 @@ class StageCheckpoints:
             raise ConfigError("expected a checkpoint to resume from, found none")
         self._folder = None if folder is None else Path(folder)
         self._resume = resume
+        self._lock = ExitStack()
+        # Also of a training that is never begun.
+        weakref.finalize(self, self._lock.close)
         if self._folder is None:
             return
         if self._folder.exists() and not self._folder.is_dir():
             raise ConfigError(f"cannot write the checkpoints to {folder}: it is a file; give the name of a folder")
         _check_parent(self._folder)
-        lock = ExitStack()
-        lock.enter_context(_held(self._folder))
-        # As long as there is a training that asks for its stages.
-        weakref.finalize(self, lock.close)
+        self._lock.enter_context(_held(self._folder))
         if not resume:
             remove_checkpoint(self._folder)
         self._folder.mkdir(exist_ok=True)
+
+    def held(self, training: Iterator[Report]) -> Iterator[Report]:
+        """Yield what a training yields; at its end, however it comes, others may have the folder."""
+        with self._lock:
+            yield from training
 
     def options(self, stage: str) -> CheckpointOptions:
         """Return the options of `train` for one stage."""

@@ -81,7 +81,8 @@ def jackknife(
     parts = make_folds(treebank, folds=folds, seed=seed)
     stages = StageCheckpoints(checkpoint, resume=resume)
     given = [example.sentence for example in treebank] if sentences is None else sentences
-    return _all_folds(make_model, treebank, given, parts, stages, seed=seed, threads=threads, options=options)
+    reports = _all_folds(make_model, treebank, given, parts, stages, seed=seed, threads=threads, options=options)
+    return stages.held(reports)
 
 
 def jackknife_tags(

@@ -129,10 +129,9 @@ def train_pipeline(
     for name, part in pipeline.parts.items():
         if (kind := name.rstrip("0123456789")) in options:
             check_options(getattr(part, "tagger", cast(Any, part)), _fitting(part, options[kind]))
-    training = _PipelineTraining(
-        pipeline, list(treebank), list(dev), StageCheckpoints(checkpoint, resume=resume), seed, threads, options
-    )
-    return training.run(folds if pipeline.parser is not None else 0, tokenizer_epochs)
+    stages = StageCheckpoints(checkpoint, resume=resume)
+    training = _PipelineTraining(pipeline, list(treebank), list(dev), stages, seed, threads, options)
+    return stages.held(training.run(folds if pipeline.parser is not None else 0, tokenizer_epochs))
 
 
 def _fitting(model: Any, options: TrainOptions) -> TrainOptions:

@@ -72,10 +72,11 @@ def train_stacked(
         make_base, treebank, folds=folds, seed=seed, threads=threads,
         **stages.options("jackknife"), **(base_options or {}),
     )  # fmt: skip
-    return _stages(
+    training = _stages(
         StackedParser(base, main), treebank, dev, reports, stages,
         base_options=base_options or {}, main_options=main_options or {}, seed=seed, threads=threads,
     )  # fmt: skip
+    return stages.held(training)
 
 
 def _stages(
