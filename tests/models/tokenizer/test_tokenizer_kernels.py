@@ -102,7 +102,7 @@ def twin(tokenizer: Tokenizer, paragraph: str) -> list[list[tuple[str, list[int]
 
 def found(tokenizer: Tokenizer, text: str) -> list[list[tuple[str, list[int]]]]:
     sentences = []
-    for sentence in tokenizer.sentences(text):
+    for sentence in tokenizer.sentences(text, line_sentences=False):
         tokens = []
         for token in surface_tokens(sentence):
             lengths = [len(word) for word in sentence.forms[token.first : token.last]]
