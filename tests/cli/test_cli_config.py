@@ -440,6 +440,7 @@ def test_models_without_a_configuration(tmp_path: Path, stub_model: StubParser) 
     )
 
 
+@pytest.mark.slow
 def test_graph_parsers_learn_from_objectives_too(folder: Path, tmp_path: Path) -> None:
     options = ("--set", "model.beam=8")
     path = tmp_path / "graph.toml"
