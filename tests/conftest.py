@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 from pathlib import Path
 
 import hypothesis
@@ -15,6 +16,11 @@ from treetune.sample import KINDS, generate
 # A kernel may have to be compiled, or loaded, in the first of many examples.
 hypothesis.settings.register_profile("treetune", deadline=None)
 hypothesis.settings.load_profile("treetune")
+
+# In the background of a shell, and under nohup, signals are ignored, and would be by the commands under test.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def _find_data() -> Path | None:
