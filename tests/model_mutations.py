@@ -210,7 +210,10 @@ def _mutate_plausibly(header: dict[str, Any], tensors: dict[str, Any], draw: ran
             config[name] = [draw.random() < 0.5 for _ in config["labels"]]
     elif how == 3 and isinstance(config.get("encoder"), dict):
         config["stacked"] = draw.random() < 0.5
-        values = config["encoder"].get("values", {})
+        values = config["encoder"].get("values")
+        # An earlier mutation may have made something else of it.
+        if not isinstance(values, dict):
+            return
         values[draw.choice(COLUMNS)] = draw.sample(["NOUN", "VERB", "DET", "the", "a", "x"], draw.randrange(6))
     elif tensors:
         name = draw.choice(sorted(tensors))
