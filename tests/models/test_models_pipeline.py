@@ -373,3 +373,13 @@ def test_entities_of_an_entity_tagger() -> None:
     (sentence,) = Pipeline(taggers=[tagger])(Sentence.of(words[0]))
     assert [(entity.label, entity.text) for entity in sentence.entities] == [("PER", "Ada"), ("LOC", "Paris")]
     assert small_pipeline()(TEXT).entities == ()
+
+
+def test_the_score_of_a_sentence_is_that_of_its_tree_also_after_a_pruned_search() -> None:
+    pruned = small_pipeline().with_options(beam=4, margin=1e-9)
+    parser = pruned.parser
+    assert parser is not None
+    found = list(pruned.parse(example.sentence for example in generate(60, seed=44)))
+    assert any(one.tree != parser.k_best(one.sentence, 1)[0].output for one in found)
+    for one in found:
+        assert one.score == pytest.approx(parser.score(one.sentence, one.tree))

@@ -265,7 +265,7 @@ class Pipeline:
             known = None if fixed is None else list(islice(fixed, len(batch)))
             trees = self.parser.predict_batch(tagged, threads=threads, constraints=known)
             for index, (sentence, tree) in enumerate(zip(tagged, trees, strict=True)):
-                score = partial(_best_score, self.parser, sentence, None if known is None else known[index])
+                score = partial(_score, self.parser, sentence, tree, None if known is None else known[index])
                 yield ParsedSentence(sentence, tree, score=score)
 
     def tag(
@@ -328,5 +328,7 @@ def _pair(item: object) -> tuple[Any, Any]:
     raise DataError(f"as_tuples: expected (text, context) pairs, found {type_of(item)}")
 
 
-def _best_score(parser: Parser, sentence: Sentence, constraint: Tree | None) -> float:
-    return parser.k_best(sentence, 1, constraint=constraint)[0].score
+def _score(parser: Parser, sentence: Sentence, tree: Tree, constraint: Tree | None) -> float:
+    """Return the score of a predicted tree: that of the best one, or its own if a pruned search has missed that."""
+    best = parser.k_best(sentence, 1, constraint=constraint)[0]
+    return best.score if best.output == tree else parser.score(sentence, tree)
