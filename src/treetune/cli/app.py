@@ -24,6 +24,7 @@ from treetune.errors import ConfigError, TreetuneError
 # Each is the function of this name, or the group of commands, in the module of this name.
 COMMANDS = (
     "train",
+    "uptrain",
     "parse",
     "tag",
     "evaluate",

@@ -100,9 +100,12 @@ class Config:
                 raise ConfigError(f"{self.source.key('pipeline', key)} is for pipelines; the task is {task}")
         if task not in (PIPELINE, TOKENIZER):
             return
-        if self.objectives:
-            raise self.source.whole(
-                f"other objectives ({self._objectives}) are not for the task {task}; leave them out"
+        if self.objectives and (task == TOKENIZER or not all(one.is_gold for one in self.objectives)):
+            kind = "other objectives" if task == TOKENIZER else "objectives with a loss"
+            raise self.source.whole(f"{kind} ({self._objectives}) are not for the task {task}; leave them out")
+        if self.pipeline.convert and not self.objectives:
+            raise self.source.error(
+                "pipeline", "convert", f"expected trees to convert ({self._objectives}), found none"
             )
         if self.model.start_from is not None:
             raise ConfigError(f"{self.source.key('model', 'start_from')} is not for the task {task}; leave it out")

@@ -101,7 +101,7 @@ class TrainingRun(ABC):
         objectives = [reader.objective(one) for one in config.objectives]
         models = {"start_from": model.start_from, "tagger": config.train.tagger}
         named = {name: source.model_path(path) for name, path in models.items() if path is not None}
-        if (clusters := model.options.get("clusters")) is not None:
+        if (clusters := model.options.get("clusters") or config.pipeline.clusters) is not None:
             named["clusters"] = source.path(clusters)
         found = {name: fingerprint(path) for name, path in named.items()}
         kind: type[TrainingRun] = ModelRun if config.stacking.base is None else StackedRun

@@ -68,6 +68,10 @@ class PipelineTable:
     )
     feats: bool = option(True, "Train a second tagger for FEATS, if the treebank has them.")
     lemmas: bool = option(True, "Train a lemmatizer, if the treebank has lemmas.")
+    clusters: str | None = option(None, "File of word clusters for the taggers; stored in the model.", path=True)
+    convert: bool = option(
+        False, "Convert tags and trees of other data to the conventions of the treebank, learned from both."
+    )
     jackknife: int = option(
         FOLDS, "Folds to jackknife the tags that the parser is trained on; 0: gold tags.", minimum=0
     )

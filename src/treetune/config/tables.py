@@ -111,6 +111,7 @@ FLAGS = Source(flags=True)
 # The keys whose values are files.
 _PATHS = {
     "model": ("start_from", "features", "clusters"),
+    "pipeline": ("clusters",),
     "train": ("treebank", "dev", "base", "dev_base", "tagger"),
     "run": ("model", "checkpoint", "log", "plot"),
     "objective": ("data", "dev"),

@@ -77,7 +77,8 @@ class PipelineRun(TextRun):
         lemmatizer: Any = None
         if table.lemmas and has_lemmas(treebank):
             lemmatizer = find(MODELS["lemmatizer"])(lemmatizer_inputs(columns))
-        taggers = [_make_tagger(columns, more) for more in columns]
+        clusters = None if table.clusters is None else config.source.path(table.clusters)
+        taggers = [_make_tagger(columns, more, clusters) for more in columns]
         return Pipeline(tokenizer, taggers, _make_parser(config, treebank, columns), lemmatizer)
 
     def train(self, *, checkpoint: str | Path | None = None, resume: bool = False) -> Iterator[Report]:
@@ -86,7 +87,8 @@ class PipelineRun(TextRun):
         tagger_options: Any = {"epochs": table.tagger_epochs, "learner": table.tagger_learner}
         parser_options: Any = {"epochs": config.epochs, **config.model.learning}
         reports = train_pipeline(
-            self.model, self.treebank, dev=self.dev, folds=table.jackknife, seed=config.train.seed,
+            self.model, self.treebank, dev=self.dev, others=self.objectives, convert=table.convert,
+            folds=table.jackknife, seed=config.train.seed,
             threads=config.run.threads, tokenizer_epochs=table.tokenizer_epochs, tagger_options=tagger_options,
             lemmatizer_options={"epochs": table.tagger_epochs}, parser_options=parser_options, checkpoint=checkpoint,
             resume=resume,
@@ -101,7 +103,10 @@ class PipelineRun(TextRun):
         for number, tagger in enumerate(self.model.taggers, start=1):
             mark, name = ("", "tagger") if number == 1 else (str(number), f"tagger of {_names(tagger.columns)}")
             stages.append(Stage(f"jackknife{mark}", f"{name}, jackknifed:", epochs * (table.jackknife - 1)))
+            if self.objectives:
+                stages.append(Stage(f"plain{mark}", f"{name}, on the treebank alone:", epochs))
             stages.append(Stage(f"tagger{mark}", f"{name}, on the whole treebank:", epochs))
+        stages.append(Stage("conversion", "conversion of other data:", 0))
         stages.append(Stage("lemmatizer", "lemmatizer:", 0))
         return [*stages, Stage("parser", "parser:", size * self.config.epochs)]
 
@@ -128,11 +133,13 @@ def _make_parser(config: Config, treebank: list[Any], columns: list[tuple[str, .
     return model.make()
 
 
-def _make_tagger(columns: list[tuple[str, ...]], own: tuple[str, ...]) -> Any:
+def _make_tagger(columns: list[tuple[str, ...]], own: tuple[str, ...], clusters: str | None) -> Any:
     """Return an untrained tagger; a second one sees the tags of the first."""
     if own == columns[0]:
-        return make_model("tag", columns=own)
-    return make_model("tag", columns=own, inputs=columns[0], features="morphology", given=True, shared=True)
+        return make_model("tag", columns=own, clusters=clusters)
+    return make_model(
+        "tag", columns=own, clusters=clusters, inputs=columns[0], features="morphology", given=True, shared=True
+    )
 
 
 def _names(columns: tuple[str, ...]) -> str:

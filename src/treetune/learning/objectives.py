@@ -32,6 +32,8 @@ class Objective:
             None for gold trees that are learned as the treebank is.
         name: The name in reports; by default after the loss, "root loss".
         rate: Updates per update on the treebank: 0.5 is every other round.
+        weight: In place of a rate, passes over the data per pass over the treebank: with 0.1 the treebank is seen ten
+            times as often.
         search: How to find an output of lower cost than the 1-best. "list" looks in the k-best list. "growing" doubles
             the length of the k-best list, from `k` up to `max_k`, until it holds one. "forced" is forced decoding: the
             best output that contains everything the loss knows of the reference, for losses that can tell.
@@ -55,6 +57,9 @@ class Objective:
     )
     name: str = field(default="", metadata={"help": "name in reports; by default after the loss"})
     rate: float = field(default=1.0, metadata={"help": "updates per update on the treebank"})
+    weight: float | None = field(
+        default=None, metadata={"help": "in place of a rate, passes over the data per pass over the treebank"}
+    )
     search: Search = field(
         default="growing",
         metadata={
@@ -85,6 +90,10 @@ class Objective:
             object.__setattr__(self, "name", "trees" if self.cost is None else f"{self.cost.name} loss")
         if not 0 < self.rate < math.inf:
             raise ConfigError(f"{self.name}: rate must be a number above 0, found {self.rate}")
+        if self.weight is not None and not 0 < self.weight < math.inf:
+            raise ConfigError(f"{self.name}: weight must be a number above 0, found {self.weight}")
+        if self.weight is not None and self.rate != 1:
+            raise ConfigError(f"{self.name}: weight takes the place of rate; leave one of them out")
         if self.search not in SEARCHES:
             raise unknown_name("search", self.search, SEARCHES)
         if self.step not in STEPS:
@@ -118,6 +127,10 @@ class Objective:
         """Whether its data are gold trees, to be learned as the treebank is."""
         return self.cost is None
 
+    def rate_beside(self, examples: int) -> float:
+        """Return the rate of updates beside a treebank of so many examples."""
+        return self.rate if self.weight is None else self.weight * len(self.data) / examples
+
     def check(self) -> None:
         """Raise DataError, naming the sentence, for data that cannot serve; ConfigError for a search that cannot."""
         if not self.data:
@@ -149,7 +162,8 @@ class Objective:
 
     def settings(self) -> dict[str, Any]:
         """Return how it learns, every default filled in, as JSON can hold it."""
-        found: dict[str, Any] = {"name": self.name, "sentences": len(self.data), "rate": self.rate}
+        found: dict[str, Any] = {"name": self.name, "sentences": len(self.data)}
+        found |= {"rate": self.rate} if self.weight is None else {"weight": self.weight}
         if self.cost is not None:
             found |= {"loss": self.cost.settings(), "search": self.search, "step": self.step}
             if self.search != "forced":

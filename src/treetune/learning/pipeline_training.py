@@ -18,7 +18,10 @@ from treetune.corpus.sentence import ABSENT, Example, Sentence
 from treetune.corpus.tags import TAG_COLUMNS, Tags, tagged, tags_of, with_tags
 from treetune.errors import DataError
 from treetune.learning.checkpoints import StageCheckpoints
+from treetune.learning.conversion import Conversion, Train, convert_tags, convert_trees
 from treetune.learning.jackknife import FoldProgress, TrainOptions, check_options, jackknife
+from treetune.learning.objectives import Objective
+from treetune.learning.other_treebanks import OtherTreebanks
 from treetune.learning.progress import Progress
 from treetune.learning.tokenizer_training import EPOCHS as TOKENIZER_EPOCHS
 from treetune.learning.tokenizer_training import TokenizerProgress, train_tokenizer
@@ -28,6 +31,8 @@ from treetune.models.pipeline import Pipeline
 
 # A first tagger has at most so many joint tags; XPOS with more is predicted beside FEATS.
 MOST_TAGS = 150
+# Epochs of the models that convert other treebanks; those of the other conventions have much to learn from.
+CONVERSION_EPOCHS = {"theirs": 3, "guided": 6}
 # A morphology is rich if a tag has so many values of FEATS on average.
 RICH = 8
 
@@ -37,7 +42,7 @@ class PipelineProgress:
     """Progress of one stage, with the report of its trainer.
 
     Stages are "tokenizer", "jackknife", "tagger", "lemmatizer" and "parser"; those of a second tagger "jackknife2" and
-    "tagger2".
+    "tagger2". With other treebanks, "plain" is a tagger of the treebank alone, "conversion" every model that converts.
     """
 
     stage: str
@@ -98,6 +103,8 @@ def train_pipeline(
     treebank: Sequence[Example],
     *,
     dev: Sequence[Example] = (),
+    others: Sequence[Objective] = (),
+    convert: bool = False,
     folds: int = 10,
     seed: int = DEFAULT_SEED,
     threads: int = 1,
@@ -114,6 +121,9 @@ def train_pipeline(
         pipeline: Untrained parts: any of a tokenizer, taggers, a lemmatizer and a parser.
         treebank: Sentences in the order of their text, with complete tags and trees.
         dev: Others, to choose epochs by; its tags are predicted before later parts see it.
+        others: Other treebanks, as parsed text: objectives without a loss. The first tagger learns from those of their
+            sentences that have all of its tags, the parser from all.
+        convert: Whether to convert their tags and trees to the conventions of the treebank first; see `conversion`.
         folds: The number of folds of the jackknife; 0 to train the parser on gold tags.
         seed: Shuffles the sentences and assigns them to folds.
         threads: For prediction only; the result does not depend on it.
@@ -130,7 +140,9 @@ def train_pipeline(
         if (kind := name.rstrip("0123456789")) in options:
             check_options(getattr(part, "tagger", cast(Any, part)), _fitting(part, options[kind]))
     stages = StageCheckpoints(checkpoint, resume=resume)
-    training = _PipelineTraining(pipeline, list(treebank), list(dev), stages, seed, threads, options)
+    training = _PipelineTraining(
+        pipeline, list(treebank), list(dev), stages, seed, threads, options, OtherTreebanks(list(others)), convert
+    )  # fmt: skip
     return stages.held(training.run(folds if pipeline.parser is not None else 0, tokenizer_epochs))
 
 
@@ -151,6 +163,8 @@ class _PipelineTraining:
     seed: int
     threads: int
     options: dict[str, TrainOptions]
+    others: OtherTreebanks
+    convert: bool
     jackknifed: list[Sentence] = field(init=False)
 
     def run(self, folds: int, tokenizer_epochs: int) -> Iterator[PipelineProgress]:
@@ -176,11 +190,43 @@ class _PipelineTraining:
         known = tagged(self.treebank, tagger.columns)
         if folds:
             yield from self._jackknife(tagger, known, folds, number)
-        held_out = tagged(self.dev, tagger.columns)
-        for report in self._train(tagger, known, held_out, f"tagger-{number or 1}", "tagger"):
+        held_out, others = tagged(self.dev, tagger.columns), list[Objective]()
+        if self.others.objectives:
+            yield from self._other_tags(tagger, known, number)
+            others = [] if number else self.others.for_tagger(tagger.columns)
+        for report in self._train(tagger, known, held_out, f"tagger-{number or 1}", "tagger", others):
             yield PipelineProgress(f"tagger{number}", training=report)
         predicted = tagger.annotate([example.sentence for example in self.dev], threads=self.threads)
         self.dev = [replace(example, sentence=found) for example, found in zip(self.dev, predicted, strict=True)]
+
+    def _other_tags(self, tagger: Any, known: Sequence[Any], number: str) -> Iterator[PipelineProgress]:
+        """Tag the sentences of other treebanks for the parser, by a tagger that has not seen them.
+
+        Their own tags, which the first tagger learns from, are converted.
+        """
+        plain = copy.copy(tagger)
+        for report in self._train(plain, known, (), f"plain-{number or 1}", "tagger"):
+            yield PipelineProgress(f"plain{number}", training=report)
+        self.others.annotate(plain, self.threads)
+        if self.convert and not number:
+            examples = self.others.examples(tagger.columns)
+            yield from self._convert(convert_tags(tagger, self.treebank, examples, self._trainer("tags", "tagger")))
+
+    def _convert(self, steps: Iterator[Progress | Conversion]) -> Iterator[PipelineProgress]:
+        for found in steps:
+            if isinstance(found, Progress):
+                yield PipelineProgress("conversion", training=found)
+            else:
+                self.others.replace(found.examples, found.columns)
+
+    def _trainer(self, name: str, kind: str) -> Train:
+        """Return what trains the models of a conversion."""
+
+        def steps(model: Any, examples: Sequence[Any], stage: str) -> Iterator[Progress]:
+            options = {**self.options[kind], "epochs": CONVERSION_EPOCHS[stage]}
+            return self._train(model, examples, (), f"convert-{name}-{stage}", kind, options=cast(Any, options))
+
+        return steps
 
     def _jackknife(self, tagger: Any, known: Sequence[Any], folds: int, number: str) -> Iterator[PipelineProgress]:
         tags: tuple[Tags, ...] = ()
@@ -211,11 +257,24 @@ class _PipelineTraining:
             replace(example, sentence=sentence.without(*missing))
             for example, sentence in zip(self.treebank, self.jackknifed, strict=True)
         ]
-        for report in self._train(parser, known, held_out, "parser", "parser"):
+        self.others.show_predicted(missing)
+        if self.convert:
+            examples = self.others.examples()
+            yield from self._convert(convert_trees(parser, known, examples, self._trainer("trees", "parser")))
+        for report in self._train(parser, known, held_out, "parser", "parser", self.others.objectives):
             yield PipelineProgress("parser", training=report)
 
     def _train(
-        self, model: Any, treebank: Sequence[Any], dev: Sequence[Any], stage: str, kind: str
+        self,
+        model: Any,
+        treebank: Sequence[Any],
+        dev: Sequence[Any],
+        stage: str,
+        kind: str,
+        others: Sequence[Objective] = (),
+        options: TrainOptions | None = None,
     ) -> Iterator[Progress]:
-        options = {**self.stages.options(stage), **_fitting(model, self.options[kind])}
-        return train(model, treebank, dev=dev, seed=self.seed, threads=self.threads, **cast(Any, options))
+        chosen: Any = {**self.stages.options(stage), **_fitting(model, options or self.options[kind])}
+        if others:
+            chosen["objectives"] = others
+        return train(model, treebank, dev=dev, seed=self.seed, threads=self.threads, **chosen)

@@ -148,7 +148,7 @@ class _Training:
         self._starts = _starts(objectives, epochs=epochs, warm_start=warm_start)
         self._streams = _make_streams(objectives, learner, seed)
         self._rounds = Rounds(
-            schedule or by_rates([objective.rate for objective in objectives]),
+            schedule or by_rates([objective.rate_beside(len(objectives[0].data)) for objective in objectives]),
             self._starts,
             [objective.name for objective in objectives],
         )

@@ -1,0 +1,172 @@
+"""``treetune uptrain``: text or parsed files in; out, a model that has learned from the trees of a base parser."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from treetune.cli import options
+from treetune.cli.input import is_model, load_pipeline
+from treetune.cli.options import given
+from treetune.cli.parsed_data import ParsedData
+from treetune.cli.runfiles import RunFiles
+from treetune.cli.train import make_config, objective_tables, run_training
+from treetune.config.schema import EPOCHS, PIPELINE, TAGGER_EPOCHS
+from treetune.corpus.files import check_kept, check_readable
+from treetune.corpus.selection import Selection, fingerprints
+from treetune.errors import ConfigError
+from treetune.learning.uptraining import BaseParser
+
+PARSED_SUFFIX = ".parsed.conllu"
+# The name of the parsed data among the objectives.
+PARSED = "parsed"
+_WEIGHT = re.compile(r"@([0-9]*\.?[0-9]+)$")
+
+
+def uptrain(
+    sources: Annotated[
+        list[str],
+        typer.Argument(metavar="IN…", help="Text or sentences to parse; without --base, files that are parsed."),
+    ],
+    model: Annotated[str, typer.Option("--model", metavar="OUT", help="File to write the model to.")],
+    base: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL|COMMAND", help="Base parser: a model, or a program from stdin to CoNLL-U, quoted."),
+    ] = None,
+    second: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="Another base parser: keep trees on which both agree.")
+    ] = None,
+    gold: Annotated[
+        list[str] | None,
+        typer.Option("--gold", metavar="FILE[@WEIGHT]", help="Treebank seen WEIGHT times in an epoch, 1; repeatable."),
+    ] = None,
+    dev: Annotated[
+        str | None, typer.Option("--dev", metavar="DEV", help="Development data, to choose the best epoch on.")
+    ] = None,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="Leave the sentences of FILE out, a test set; DEV always; repeatable."),
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Take the first N sentences kept.")] = None,
+    min_length: Annotated[int, typer.Option(min=1, help="Least number of words of a sentence.")] = 1,
+    max_length: Annotated[int, typer.Option(min=1, help="Largest number of words of a sentence.")] = 100,
+    duplicates: Annotated[bool, typer.Option("--duplicates", help="Keep sentences that were met before.")] = False,
+    agreement: Annotated[
+        float, typer.Option(min=0, max=1, help="With --second, least share of equal arcs in a sentence.")
+    ] = 1.0,
+    min_confidence: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Least mean confidence of a tree, by a calibrated base.")
+    ] = None,
+    min_margin: Annotated[
+        float | None, typer.Option(min=0, help="Least lead of the best tree over the next, in the score of the base.")
+    ] = None,
+    constrained: Annotated[
+        bool, typer.Option("--constrained", help="Forced decoding: keep the heads and labels that IN has; _ is open.")
+    ] = False,
+    parsed: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Keep the sentences that are trained on in FILE, CoNLL-U.")
+    ] = None,
+    read: Annotated[str | None, typer.Option("--read", metavar="NAME", help="Format of IN; else its suffix.")] = None,
+    task: options.TaskName = None,
+    parser: options.Name = None,
+    beam: options.Beam = None,
+    features: options.Features = None,
+    epochs: Annotated[int | None, typer.Option("--epochs", min=1, help="Passes over the parsed sentences, 10.")] = None,
+    also: Annotated[
+        list[str] | None,
+        typer.Option("--also", metavar="LOSS:FILE[@RATE]", help="Another objective, as in train; repeatable."),
+    ] = None,
+    start_from: Annotated[
+        str | None, typer.Option("--start-from", metavar="MODEL", help="Trained model to fine-tune.")
+    ] = None,
+    seed: options.Seed = None,
+    threads: Annotated[int, typer.Option(min=1, help="Threads to parse with; the result is the same.")] = 1,
+    changes: options.Changes = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume what was interrupted.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Write a JSON report to stdout.")] = False,
+) -> None:
+    """Parse text by a base parser, slow and accurate, and train a student on its trees beside gold ones.
+
+    Base and student of one kind: self-training. The student is chosen by the same options as in treetune train.
+    """
+    kept = parsed or f"{model}{PARSED_SUFFIX}"
+    golds = [_weighted(text) for text in gold or []]
+    tables = _tables(kept, golds, epochs=epochs, is_pipeline=task == PIPELINE)
+    tables["model"] = given(task=task, parser=parser, beam=beam, features=features, start_from=start_from)
+    tables["train"] |= given(dev=dev, seed=seed)
+    tables["run"] = {"model": model, "threads": threads}
+    tables["objective"] += objective_tables(also or [])
+    others = [path for path, _ in golds] + [path for path in (dev, *(exclude or ())) if path is not None]
+    for path in (kept, model):
+        check_kept(path, [*sources, *others], flag="--model")
+    for path in (*sources, *others):
+        check_readable(path)
+    excluded = fingerprints([*(exclude or ()), *([dev] if dev else [])])
+    selection = Selection(min_length, max_length, duplicates, excluded)
+    # Whatever can be wrong about the settings is found before hours of parsing.
+    config = make_config(tables["train"]["treebank"], tables, changes or [])
+    RunFiles.of(config, resume=resume)
+    checks = {"second": second, "min_confidence": min_confidence, "min_margin": min_margin}
+    settings = [base, *checks.values(), agreement, constrained, limit, min_length, max_length]
+    data = ParsedData(sources, kept, selection, limit, read, constrained, settings, quiet)
+    with data.held():
+        if base is not None and _is_model(base):
+            other = None if second is None else load_pipeline(second)
+            data.base = BaseParser(load_pipeline(base), other, agreement, min_confidence, min_margin, threads)
+        else:
+            for name in given(**checks, **({"constrained": True} if constrained else {})):
+                flag = f"--{name.replace('_', '-')}"
+                raise ConfigError(f"{flag} is for a base parser that is a model; give one: --base MODEL")
+            data.program = None if base is None else _command(base)
+        data.run(resume=resume)
+        run_training(config, resume=resume, quiet=quiet, json=json)
+        data.remove(keep=parsed is not None)
+
+
+def _weighted(text: str) -> tuple[str, float]:
+    found = _WEIGHT.search(text)
+    path, weight = (text[: found.start()], float(found[1])) if found else (text, 1.0)
+    if not weight:
+        raise ConfigError(f"--gold {text}: expected a weight above 0, found 0")
+    return path, weight
+
+
+def _tables(kept: str, golds: Sequence[tuple[str, float]], *, epochs: int | None, is_pipeline: bool) -> dict[str, Any]:
+    """Return the tables [train], [pipeline] and [[objective]]: the first treebank, and all else beside it.
+
+    An epoch of the training is a pass over the treebank, of which there are `weight` in one over the parsed sentences.
+    """
+    if not golds:
+        if is_pipeline:
+            raise ConfigError("a pipeline needs a treebank with text and lemmas besides parsed sentences; give --gold")
+        return {"train": {"treebank": kept, **given(epochs=epochs)}, "objective": []}
+    (first, weight), *others = golds
+    tables: dict[str, Any] = {
+        "train": {"treebank": first, "epochs": max(1, round((epochs or EPOCHS) * weight))},
+        "objective": [{"name": PARSED, "data": kept, "weight": 1 / weight, "start": 1}],
+    }
+    for number, (path, other) in enumerate(others, start=2):
+        tables["objective"].append({"name": f"gold{number}", "data": path, "weight": other / weight, "start": 1})
+    if is_pipeline:
+        tables["pipeline"] = {"tagger_epochs": max(1, round((epochs or TAGGER_EPOCHS) * weight))}
+    return tables
+
+
+def _is_model(name: str) -> bool:
+    return is_model(name) or not (set(name) & set(" /") or shutil.which(name))
+
+
+def _command(text: str) -> list[str]:
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise ConfigError(f"--base: expected a model or a command, found {text!r} ({error})") from None
+    if not words or shutil.which(words[0]) is None:
+        raise ConfigError(f"--base: expected a model or a program that can be run, found {text!r}")
+    return words
