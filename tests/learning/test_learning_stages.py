@@ -11,13 +11,18 @@ import pytest
 from checkpoint_runs import DEV, TREEBANK, new_pipeline, start_pipeline
 from test_learning_checkpoints import OTHER, contents, refusal
 
+from treetune.corpus.tags import Tagged, Tags
 from treetune.errors import ConfigError
+from treetune.learning import pipeline_training
 from treetune.learning.checkpoints import remove_checkpoint
 from treetune.learning.jackknife import jackknife
 from treetune.learning.pipeline_training import PipelineProgress
 from treetune.learning.stacking import train_stacked
 from treetune.learning.tokenizer_training import train_tokenizer
+from treetune.learning.trainer import train
 from treetune.models.graph.parser import GraphParser
+from treetune.models.pipeline import Pipeline
+from treetune.models.sequence.tagger import Tagger
 from treetune.models.tokenizer.tokenizer import Tokenizer
 from treetune.models.transition.parser import TransitionParser
 
@@ -69,6 +74,44 @@ def test_a_pipeline_that_was_stopped_is_resumed_to_the_same_model(share: float, 
     # Each finished epoch is trained once.
     assert any(map(is_resumed, resumed))
     assert len(resumed) < count
+
+
+def test_an_entity_tagger_is_resumed_and_sees_no_gold_tags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+
+    def noting(model: Any, data: Any, **options: Any) -> Any:
+        seen.append(data)
+        return train(model, data, **options)
+
+    monkeypatch.setattr(pipeline_training, "train", noting)
+    names = [Tags.of("B-X" if tag == "NOUN" else "O" for tag in one.sentence.upos[1:]) for one in [*TREEBANK, *DEV]]
+    data = [Tagged(one.sentence, tags) for one, tags in zip([*TREEBANK, *DEV], names, strict=True)]
+
+    def start(pipeline: Pipeline, **more: Any) -> Iterator[PipelineProgress]:
+        own = {"entities": data, "entities_dev": data[:9], "tokenizer_epochs": 1}
+        return start_pipeline(pipeline, checkpoint=tmp_path / "c", **own, **more)
+
+    def new() -> Pipeline:
+        return new_pipeline().with_entity_tagger(Tagger(columns=("ner",), spans=True, inputs=("upos",)))
+
+    whole = new()
+    stages = [report.stage for report in start(whole)]
+    assert list(dict.fromkeys(stages)) == ["tokenizer", "jackknife", "tagger", "entity_tagger", "parser"]
+    assert (tmp_path / "c" / "entity_tagger.checkpoint").is_file()
+    # Sentences of the treebank have the tags that the parser sees, others those of the tagger.
+    _, known, parsed = seen
+    assert [one.sentence.upos for one in known[: len(TREEBANK)]] == [one.sentence.upos for one in parsed]
+    assert [one.sentence for one in known[: len(TREEBANK)]] != [one.sentence for one in TREEBANK]
+    others = whole.taggers[0].annotate([one.sentence for one in DEV])
+    assert [one.sentence.upos for one in known[len(TREEBANK) :]] == [one.upos for one in others]
+    reports = start(new())
+    for _ in range(stages.index("parser")):
+        next(reports)
+    del reports
+    again = new()
+    resumed = [report.stage for report in start(again, resume=True) if is_resumed(report)]
+    assert "entity_tagger" in resumed
+    assert contents(again) == contents(whole)
 
 
 def test_a_new_training_removes_the_checkpoints_of_another(tmp_path: Path) -> None:

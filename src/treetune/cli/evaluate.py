@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import typer
 
 from treetune.cli.console import write, write_json
 from treetune.corpus.files import STANDARD_STREAM, display_name
-from treetune.corpus.sentence import ABSENT, Example
+from treetune.corpus.sentence import ABSENT, Example, Tree
 from treetune.corpus.spans import ENTITY_KEY
-from treetune.corpus.tags import TAG_COLUMNS, Tags, tagged
+from treetune.corpus.tags import TAG_COLUMNS, Tagged, Tags, tagged, with_tags
 from treetune.corpus.treebank import only_entities, read_tagged, read_trees, read_words
 from treetune.errors import ConfigError, DataError
 from treetune.evaluation.alignment import TextScores, evaluate_text
@@ -79,7 +79,11 @@ def evaluate(
         for flag, given in others.items():
             if given:
                 raise ConfigError(f"{flag} is not for entities; leave it out")
-        sides = [_entities(gold, paths, by_label=by_label)]
+        expected, answers = _read_entities(gold, paths)
+        if texts := _entity_text_scores(expected, answers, paths):
+            _write_text_scores(texts, {"--by-label": by_label}, json=json)
+            return
+        sides = [_entities(expected, answers, by_label=by_label)]
     else:
         examples = _read_gold(gold)
         forms = None if known is None else frozenset(form for words in read_words(known) for form in words)
@@ -264,20 +268,29 @@ def _differ(gold: list[Example], system: list[Example], columns: Sequence[str]) 
     return any(getattr(a.sentence, name) != getattr(b.sentence, name) for a, b in pairs for name in columns)
 
 
-def _entities(gold: str, paths: Sequence[str], *, by_label: bool) -> Side:
-    expected = list(read_tagged(gold, (ENTITY_KEY,)))
+def _read_entities(gold: str, paths: Sequence[str]) -> tuple[list[Tagged], list[list[Tagged]]]:
+    expected, *answers = (list(read_tagged(path, (ENTITY_KEY,))) for path in (gold, *paths))
     if not expected:
         raise DataError("expected at least one sentence, found none", path=display_name(gold))
     if not any(any(example.gold.values[1:]) for example in expected):
         raise DataError(f"expected entities, {ENTITY_KEY}=B-PER in MISC, found none", path=display_name(gold))
-    scored: list[EntityScores] = []
-    for path in paths:
-        try:
-            scored.append(evaluate_entities(expected, read_tagged(path, (ENTITY_KEY,))))
-        except DataError as error:
-            if error.path is not None:
-                raise
-            raise DataError(error.problem, path=display_name(path)) from error
+    return expected, answers
+
+
+def _entity_text_scores(gold: list[Tagged], systems: list[list[Tagged]], paths: Sequence[str]) -> list[TextScores]:
+    """Return the F1 of words and entities if a system has tokens of its own in the same text; else nothing."""
+    expected, *answers = ([_with_entities(one) for one in side] for side in (gold, *systems))
+    wanted = ("Sentences", "Words", "Entities")
+    found = _text_scores(expected, answers, paths, {})
+    return [replace(scores, tallies={name: scores.tallies[name] for name in wanted}) for scores in found]
+
+
+def _with_entities(one: Tagged) -> Example:
+    return Example(with_tags(one.sentence, one.gold, (ENTITY_KEY,)), Tree.unknown(len(one.sentence)))
+
+
+def _entities(gold: list[Tagged], systems: list[list[Tagged]], *, by_label: bool) -> Side:
+    scored: list[EntityScores] = [evaluate_entities(gold, system) for system in systems]
 
     def as_json(number: int) -> dict[str, Any]:
         entry = scored[number].to_dict()

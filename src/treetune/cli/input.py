@@ -6,6 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Annotated
+
+import typer
 
 from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, display_name
@@ -26,6 +29,9 @@ DEFAULT_MODEL = "en"
 READABLE = tuple(name for name, one in FORMATS.items() if one.reader or "text" in one.holds)
 ReadHelp = f"The format of IN: {', '.join(READABLE)}; without it the suffix and MODEL decide."
 FormatHelp = "without it the suffix of OUT decides."
+Entities = Annotated[
+    str | None, typer.Option("--entities", metavar="MODEL", help="A NER model that finds entities beside MODEL.")
+]
 
 _LOOKS_LIKE_TREES = re.compile(r"\s*(?:#[^\n]*\n)*1(?:-\d+)?\t(?:[^\t\n]*\t){8}[^\t\n]*(?:\r?\n|$)")
 
@@ -33,6 +39,16 @@ _LOOKS_LIKE_TREES = re.compile(r"\s*(?:#[^\n]*\n)*1(?:-\d+)?\t(?:[^\t\n]*\t){8}[
 def load_pipeline(model: str) -> Pipeline:
     """Load a model as a pipeline of whatever parts it has."""
     return Pipeline.of(load(model))
+
+
+def with_entities(pipeline: Pipeline, model: str | None) -> Pipeline:
+    """Return the pipeline with the entity tagger of another model, if one is named."""
+    if model is None:
+        return pipeline
+    found = load_pipeline(model).entity_tagger
+    if found is None:
+        raise ConfigError(f"--entities: {model} finds no entities; name a model of 'treetune train --task ner'")
+    return pipeline.with_entity_tagger(found)
 
 
 def load_parser(model: str) -> Pipeline:

@@ -14,6 +14,7 @@ from treetune.cli.compiling import compile_for
 from treetune.cli.console import note
 from treetune.cli.input import (
     DEFAULT_MODEL,
+    Entities,
     FormatHelp,
     Input,
     ReadHelp,
@@ -21,6 +22,7 @@ from treetune.cli.input import (
     input_format,
     is_model,
     load_pipeline,
+    with_entities,
 )
 from treetune.cli.output import TextChunk, Writing, output_format, ranked
 from treetune.corpus.base_trees import attach_base_trees
@@ -75,6 +77,7 @@ def parse(
         str | None,
         typer.Option(metavar="MODEL", help="Tag IN by this tagger or pipeline, not by that of MODEL."),
     ] = None,
+    entities: Entities = None,
     ranges: Annotated[
         bool, typer.Option("--ranges", help="Note the character offsets of each token, TokenRange in MISC.")
     ] = False,
@@ -113,7 +116,7 @@ def parse(
     Without MODEL the English model of the package is taken: echo "Time flies." | treetune parse -
     """
     model, source = _model_and_source(first, second, text)
-    check_kept(output, (source, model, base, tagger))
+    check_kept(output, (source, model, base, tagger, entities))
     if file_format is not None:
         find_format(file_format, names("formatter"))
     if base is not None:
@@ -126,6 +129,7 @@ def parse(
     if text is not None and read not in (None, "text", "lines", "wrapped"):
         raise ConfigError(f"--text and --read {read} contradict each other; leave one of them out")
     pipeline = _with_tagger(load_pipeline(model), model, tagger, retag=retag, keep_tags=keep_tags)
+    pipeline = with_entities(pipeline, entities)
     reads = input_format(source, "text" if text is not None and read is None else read, pipeline)
     check_only({"--lenient": lenient}, bool(reads.holds - {"text", "tokens"}), "treebanks", reads)
     check_only({"--constrained": constrained, "--base": base is not None}, "trees" in reads.holds, "treebanks", reads)
@@ -186,7 +190,7 @@ def _with_tagger(pipeline: Pipeline, model: str, tagger: str | None, *, retag: b
     if keep_tags and retag:
         raise ConfigError("--keep-tags keeps all tags of IN, --retag those that are known; leave one of them out")
     if tagger is not None:
-        taggers = load_pipeline(tagger).taggers
+        taggers = load_pipeline(tagger).word_taggers
         if not taggers:
             raise ConfigError(f"--tagger: {tagger} has no tagger; name a tagger or a pipeline with one")
         return pipeline.with_taggers(taggers)

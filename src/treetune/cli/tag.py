@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from treetune.cli.compiling import compile_for
-from treetune.cli.input import FormatHelp, Input, ReadHelp, input_format
+from treetune.cli.input import Entities, FormatHelp, Input, ReadHelp, input_format, load_pipeline, with_entities
 from treetune.cli.output import Writing, output_format, ranked
 from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, check_kept
@@ -23,6 +23,7 @@ from treetune.models.pipeline import Pipeline
 from treetune.storage import load
 
 if TYPE_CHECKING:
+    from treetune.models.pipeline_parts import TaggerPart
     from treetune.models.sequence.tagger import Tagger
 
 
@@ -31,7 +32,8 @@ def tag(
         str, typer.Argument(metavar="MODEL", help="A tagger, NER model or pipeline made by 'treetune train', or en.")
     ],
     source: Annotated[
-        str, typer.Argument(metavar="IN", help="Sentences in CoNLL-U, CoNLL-X, JSON lines or IOB; - is stdin.")
+        str,
+        typer.Argument(metavar="IN", help="Raw text, or sentences in CoNLL-U, CoNLL-X, JSON lines or IOB; - is stdin."),
     ],
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="OUT", help="Where to write; - is stdout.")
@@ -39,6 +41,7 @@ def tag(
     tagger: Annotated[
         str | None, typer.Option(metavar="MODEL", help="A tagger that tags the words before MODEL looks at them.")
     ] = None,
+    entities: Entities = None,
     k_best: Annotated[
         int | None, typer.Option("--k-best", min=1, help="Write the K best taggings of each sentence.")
     ] = None,
@@ -56,40 +59,49 @@ def tag(
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")] = False,
 ) -> None:
-    """Tag words, or find entities; trees and other columns of the input stay as they are."""
-    check_kept(output, (source, model, tagger))
-    reads = input_format(source, read, None)
-    if "text" in reads.holds:
+    """Tag words, or find entities; trees and other columns of the input stay as they are.
+
+    Raw text is for pipelines with a tokenizer: treetune tag en text.txt
+    """
+    check_kept(output, (source, model, tagger, entities))
+    found = load(model)
+    if entities is not None:
+        found = with_entities(Pipeline.of(found), entities)
+    pipeline = Pipeline.of(found)
+    reads = input_format(source, read, pipeline)
+    if "text" in reads.holds and pipeline.tokenizer is None:
         raise ConfigError(
-            f"'treetune tag' needs sentences of tokens, and the input is {reads.title}; use 'treetune parse'"
+            f"{model} has no tokenizer, and the input is {reads.title}; name a pipeline, and a NER model by --entities"
         )
     writes = output_format(file_format, output, reads if reads.holds & {"tags", "entities"} else FORMATS["conllu"])
-    job = _job(model, tagger, writes, k_best, confidence, threads)
+    job = _job(found, model, tagger, writes, k_best, confidence, threads)
     job.check()
-    compile_for(job.parts, model, text=False, quiet=quiet)
+    compile_for(job.parts, model, text="text" in reads.holds, quiet=quiet)
     report = SkipReport()
     writing = Writing(output, "tagging", quiet, source=source, reads=reads)
     taken = Input(source, reads, lenient=lenient, trees="trees" in reads.holds, partial=True)
-    writing.write(taken.examples(None, report), job.tag)
+    writing.write(taken.examples(pipeline, report), job.tag)
     writing.report(report, "tagged")
 
 
 def _job(
-    model: str, tagger: str | None, writes: Format, k_best: int | None, confidence: bool, threads: int
+    found: Any, model: str, tagger: str | None, writes: Format, k_best: int | None, confidence: bool, threads: int
 ) -> _Job | _PipelineJob:
     """Return how to tag with a model: with the tagger that it is or has, or with all taggers and the lemmatizer."""
-    found = load(model)
     if isinstance(found, Pipeline) and (len(found.taggers) > 1 or (found.taggers and found.lemmatizer is not None)):
         given = {"--k-best": k_best is not None, "--confidence": confidence, "--tagger": tagger is not None}
         for flag in (flag for flag, is_given in given.items() if is_given):
             parts = ", ".join(name for name in found.parts if name.startswith(("tagger", "lemmatizer")))
             raise ConfigError(f"{flag} is for models of one tagger, and {model} has {parts}; leave it out")
         return _PipelineJob(found, writes, threads)
-    return _Job(_tagger(found, model), None if tagger is None else _load(tagger), writes, k_best, confidence, threads)
+    first = () if tagger is None else _word_taggers(tagger)
+    return _Job(_tagger(found, model), first, writes, k_best, confidence, threads)
 
 
-def _load(path: str) -> Tagger:
-    return _tagger(load(path), path)
+def _word_taggers(path: str) -> Sequence[TaggerPart]:
+    if not (found := load_pipeline(path).word_taggers):
+        raise ConfigError(f"--tagger: {path} has no tagger of words; name a tagger or a pipeline with one")
+    return found
 
 
 def _tagger(found: Any, path: str) -> Tagger:
@@ -113,11 +125,11 @@ class _PipelineJob:
     @property
     def parts(self) -> Pipeline:
         """What takes part in it."""
-        return Pipeline(taggers=self.pipeline.taggers, lemmatizer=self.pipeline.lemmatizer)
+        return Pipeline(self.pipeline.tokenizer, self.pipeline.taggers, lemmatizer=self.pipeline.lemmatizer)
 
     def check(self) -> None:
         """Refuse what cannot be written."""
-        if "tags" not in self.writes.holds:
+        if "tags" not in self.writes.holds and ("entities" not in self.writes.holds or not self.pipeline.entity_tagger):
             raise ConfigError(f"{self.writes.title} files hold entities, and the model predicts tags; write CoNLL-U")
 
     def tag(self, chunk: Sequence[Example]) -> Iterator[str]:
@@ -132,7 +144,7 @@ class _Job:
     """How to tag with one tagger."""
 
     tagger: Tagger
-    first: Tagger | None
+    first: Sequence[TaggerPart]
     writes: Format
     k_best: int | None
     confidence: bool
@@ -141,7 +153,7 @@ class _Job:
     @property
     def parts(self) -> Pipeline:
         """What takes part in it."""
-        return Pipeline(taggers=[self.tagger] if self.first is None else [self.first, self.tagger])
+        return Pipeline(taggers=[*self.first, self.tagger])
 
     def check(self) -> None:
         """Refuse what cannot be written."""
@@ -153,16 +165,15 @@ class _Job:
         for wanted, flag in ((self.k_best is not None, "--k-best"), (self.confidence, "--confidence")):
             if wanted and "comments" not in self.writes.holds:
                 raise ConfigError(f"{flag} needs comments or MISC, and {title} has none; write CoNLL-U instead")
-        if self.first is not None and not set(self.first.columns) & set(self.tagger.config.inputs):
-            raise ConfigError(
-                f"--tagger predicts {', '.join(self.first.columns)}, which the model does not use; leave it out"
-            )
+        given = [name for tagger in self.first for name in tagger.columns]
+        if given and not set(given) & set(self.tagger.config.inputs):
+            raise ConfigError(f"--tagger predicts {', '.join(given)}, which the model does not use; leave it out")
 
     def tag(self, chunk: Sequence[Example]) -> Iterator[str]:
         """Yield the text of each sentence, as often as it has taggings to write."""
         sentences: Sequence[Sentence] = [example.sentence for example in chunk]
-        if self.first is not None:
-            sentences = self.first.annotate(sentences, threads=self.threads)
+        for tagger in self.first:
+            sentences = tagger.annotate(sentences, threads=self.threads)
         if self.k_best is None:
             outputs = self.tagger.predict_batch(sentences, threads=self.threads)
             if self.confidence:

@@ -54,6 +54,10 @@ def train(
             help="Another objective, RATE updates per update on TRAIN; repeatable.",
         ),
     ] = None,
+    entities: Annotated[
+        str | None,
+        typer.Option("--entities", metavar="FILE", help="Entities (IOB, CoNLL-U) to train a tagger of a pipeline on."),
+    ] = None,
     start_from: Annotated[
         str | None,
         typer.Option("--start-from", metavar="MODEL", help="Trained model to fine-tune; of a pipeline, its parser."),
@@ -78,6 +82,7 @@ def train(
     tables: Tables = {
         "model": given(task=task, parser=parser, beam=beam, features=features, start_from=start_from),
         "train": given(dev=dev, epochs=epochs, seed=seed),
+        "pipeline": given(entities=entities),
         "run": given(model=model, threads=threads),
         "objective": objective_tables(also or []),
     }

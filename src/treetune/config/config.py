@@ -116,6 +116,11 @@ class Config:
             raise ConfigError(f"{self.source.key('run', 'plot')} is not for the task tokenizer; leave it out")
         if self.pipeline.jackknife == 1:
             raise self.source.error("pipeline", "jackknife", "expected 0 or at least 2 folds, found 1")
+        if self.pipeline.entities_dev is not None and not isinstance(self.pipeline.entities, str):
+            wanted = self.source.short_key("pipeline", "entities")
+            raise self.source.error(
+                "pipeline", "entities_dev", f"belongs to a file of entities as {wanted}; leave it out"
+            )
 
     def _check_data(self) -> None:
         if any(path == STANDARD_STREAM for path in self.paths()):
@@ -220,7 +225,7 @@ class Config:
             train = {key: train[key] for key in _TEXT_KEYS if key in train}
         tables: Tables = {"model": dict(model), "learner": dict(learner), "train": train}
         if self.model.task == PIPELINE:
-            tables["pipeline"] = asdict(self.pipeline)
+            tables["pipeline"] = {key: value for key, value in asdict(self.pipeline).items() if value is not None}
         if objectives:
             tables["objective"] = [dict(table) for table in objectives]
         tables = {name: content for name, content in tables.items() if content}

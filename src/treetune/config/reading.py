@@ -129,6 +129,21 @@ class Reader(ABC):
         sentences = self._tagged([item.sentence for item in found])
         return [(sentence, item.order) for sentence, item in zip(sentences, found, strict=True)]
 
+    def entities(self, key: str) -> list[Tagged]:
+        """Read the data of the entity tagger of a pipeline, `entities` or `entities_dev`."""
+        written = getattr(self.config.pipeline, key)
+        if not isinstance(written, str):
+            return []
+        path = self.config.source.path(written)
+        found = _complete(self._gold_tags(path, (ENTITIES,)), (ENTITIES,), path)
+        self.files[key] = described(path, found)
+        return found
+
+    def _gold_tags(self, path: str, columns: Sequence[str]) -> list[Tagged]:
+        report = SkipReport()
+        read = read_tagged(path, columns, strict=not self.config.train.lenient, report=report)
+        return _reported(read, report, path, self.say)
+
     @abstractmethod
     def _read(self, path: str, base: str | None) -> list[Any]:
         """Read gold examples."""
@@ -184,14 +199,7 @@ class TagReader(Reader):
         return self._tags(path, self.config.model.columns)
 
     def _trainable(self, examples: list[Any], path: str) -> list[Tagged]:
-        for number, example in enumerate(examples, start=1):
-            if not example.gold.is_complete:
-                columns = ", ".join(self.config.model.columns)
-                raise DataError(
-                    f"sentence {number}: expected a value in {columns} for every word, found words without one",
-                    path=path,
-                )
-        return examples
+        return _complete(examples, self.config.model.columns, path)
 
     def _items(self, one: ObjectiveConfig, path: str) -> list[Any]:
         """Read sentences with what the loss compares outputs with: entities, the main verb, or tags."""
@@ -207,9 +215,17 @@ class TagReader(Reader):
         return self._tags(path, columns)
 
     def _tags(self, path: str, columns: Sequence[str]) -> list[Tagged]:
-        report = SkipReport()
-        read = read_tagged(path, columns, strict=not self.config.train.lenient, report=report)
-        return self._tag(_reported(read, report, path, self.say))
+        return self._tag(self._gold_tags(path, columns))
+
+
+def _complete(examples: list[Tagged], columns: Sequence[str], path: str) -> list[Tagged]:
+    """Return the examples; DataError if a word has no tag."""
+    for number, example in enumerate(examples, start=1):
+        if not example.gold.is_complete:
+            names = ", ".join(columns)
+            problem = f"sentence {number}: expected a value in {names} for every word, found words without one"
+            raise DataError(problem, path=path)
+    return examples
 
 
 def make_reader(config: Config, say: Say) -> Reader:
@@ -233,6 +249,8 @@ def _load_taggers(config: Config) -> Pipeline | None:
     taggers = Pipeline.of(found)
     if not taggers.taggers:
         raise ConfigError(f"{key}: expected a tagger, found a {found.kind} model")
+    if taggers.word_taggers:
+        taggers = taggers.with_entity_tagger(None)
     columns = [name for tagger in taggers.taggers for name in tagger.columns]
     if set(columns) & set(model.columns):
         raise ConfigError(f"{key}: the tagger predicts {', '.join(columns)}, which is to be learned")

@@ -13,6 +13,7 @@ from treetune.config.config import Config
 from treetune.config.reading import Say, check_readable, fingerprint, make_reader, silent
 from treetune.config.schema import LEARNER, PIPELINE, TOKENIZER
 from treetune.config.tables import to_json
+from treetune.corpus.tags import Tagged
 from treetune.errors import ModelError
 from treetune.evaluation.base import CorpusScores
 from treetune.models.registry import find
@@ -73,6 +74,8 @@ class TrainingRun(ABC):
         objectives: What it is trained on besides.
         files: Name, hash and size of each file.
         objective_files: The same for each objective.
+        entities: What the entity tagger of a pipeline is trained on, if that is not the treebank.
+        entities_dev: Development data of the entity tagger.
         best: By stage, the report on the epoch whose weights were kept.
     """
 
@@ -83,6 +86,8 @@ class TrainingRun(ABC):
     objectives: list[Objective]
     files: dict[str, Any]
     objective_files: dict[str, dict[str, Any]]
+    entities: list[Tagged] = field(default_factory=list)
+    entities_dev: list[Tagged] = field(default_factory=list)
     best: dict[str, Progress] = field(default_factory=dict)
 
     @classmethod
@@ -99,17 +104,18 @@ class TrainingRun(ABC):
         reader = make_reader(config, say)
         treebank, dev = reader.treebank(), reader.dev()
         objectives = [reader.objective(one) for one in config.objectives]
+        entities, entities_dev = (reader.entities(key) for key in ("entities", "entities_dev"))
         models = {"start_from": model.start_from, "tagger": config.train.tagger}
         named = {name: source.model_path(path) for name, path in models.items() if path is not None}
-        if (clusters := model.options.get("clusters") or config.pipeline.clusters) is not None:
-            named["clusters"] = source.path(clusters)
+        clusters = {"clusters": model.options.get("clusters"), "tagger_clusters": config.pipeline.tagger_clusters}
+        named |= {name: source.path(path) for name, path in clusters.items() if path is not None}
         found = {name: fingerprint(path) for name, path in named.items()}
         kind: type[TrainingRun] = ModelRun if config.stacking.base is None else StackedRun
         if model.task in _RUNS:
             kind = find(_RUNS[model.task])
         return kind(
             config, kind.make(config, treebank), treebank, dev, objectives, {**reader.files, **found},
-            reader.objective_files,
+            reader.objective_files, entities, entities_dev,
         )  # fmt: skip
 
     @staticmethod

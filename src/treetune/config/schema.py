@@ -66,11 +66,19 @@ class PipelineTable:
     tagger_learner: str = option(
         "mira", "Learner of the taggers; for FEATS, mira in place of crf.", choices=("perceptron", "mira", "crf")
     )
+    tagger_clusters: str | None = option(
+        None, "File of word clusters for the taggers of parts of speech and entities; stored in the model.", path=True
+    )
     feats: bool = option(True, "Train a second tagger for FEATS, if the treebank has them.")
     lemmas: bool = option(True, "Train a lemmatizer, if the treebank has lemmas.")
-    clusters: str | None = option(None, "File of word clusters for the taggers; stored in the model.", path=True)
     convert: bool = option(
         False, "Convert tags and trees of other data to the conventions of the treebank, learned from both."
+    )
+    entities: str | bool = option(
+        True, "File to train an entity tagger on; true: the treebank, if it has entities; false: none.", path=True
+    )
+    entities_dev: str | None = option(
+        None, "Entities to choose the best epoch of the entity tagger on; by default those of dev.", path=True
     )
     jackknife: int = option(
         FOLDS, "Folds to jackknife the tags that the parser is trained on; 0: gold tags.", minimum=0

@@ -28,6 +28,7 @@ FLAG_NAMES = {
     "model.start_from": "--start-from",
     **{f"model.{key}": f"--{key}" for key in ("task", "parser", "beam", "features")},
     **{f"train.{key}": f"--{key}" for key in ("dev", "epochs", "seed")},
+    "pipeline.entities": "--entities",
     **{f"run.{key}": f"--{key}" for key in ("model", "threads")},
 }
 # The keys that are shown first; the others follow in alphabetical order.
@@ -111,8 +112,8 @@ FLAGS = Source(flags=True)
 # The keys whose values are files.
 _PATHS = {
     "model": ("start_from", "features", "clusters"),
-    "pipeline": ("clusters",),
     "train": ("treebank", "dev", "base", "dev_base", "tagger"),
+    "pipeline": ("entities", "entities_dev", "tagger_clusters"),
     "run": ("model", "checkpoint", "log", "plot"),
     "objective": ("data", "dev"),
 }

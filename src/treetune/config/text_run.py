@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from treetune.config.schema import PIPELINE, TOKENIZER
 from treetune.corpus.rawtext import raw_text
 from treetune.evaluation.alignment import evaluate_text
 from treetune.learning.pipeline_training import (
+    entities_of,
     has_lemmas,
     has_rich_morphology,
     lemmatizer_inputs,
@@ -20,7 +22,7 @@ from treetune.learning.pipeline_training import (
     train_pipeline,
 )
 from treetune.learning.tokenizer_training import train_tokenizer
-from treetune.models.pipeline import Pipeline
+from treetune.models.pipeline import Pipeline, finds_entities
 from treetune.models.quantize import quantize
 from treetune.models.registry import MODELS, find, make_model, preset, stored_class
 
@@ -34,7 +36,8 @@ class TextRun(TrainingRun):
         if self.dev and pipeline.tokenizer is not None:
             text = raw_text(example.sentence for example in self.dev)
             found = evaluate_text(self.dev, pipeline.parse_text(text, threads=self.config.run.threads))
-            scores["text"] = {name: found[name] for name in _metrics(pipeline)}
+            values = {name: found[name] for name in _metrics(pipeline) if name in found.tallies}
+            scores["text"] = {name: value for name, value in values.items() if not math.isnan(value)}
             scores["text_signature"] = found.signature("*")
         return scores
 
@@ -77,8 +80,10 @@ class PipelineRun(TextRun):
         lemmatizer: Any = None
         if table.lemmas and has_lemmas(treebank):
             lemmatizer = find(MODELS["lemmatizer"])(lemmatizer_inputs(columns))
-        clusters = None if table.clusters is None else config.source.path(table.clusters)
+        clusters = None if table.tagger_clusters is None else config.source.path(table.tagger_clusters)
         taggers = [_make_tagger(columns, more, clusters) for more in columns]
+        if isinstance(table.entities, str) or (table.entities and entities_of(one.sentence for one in treebank)):
+            taggers.append(make_model("ner", clusters=clusters))
         return Pipeline(tokenizer, taggers, _make_parser(config, treebank, columns), lemmatizer)
 
     def train(self, *, checkpoint: str | Path | None = None, resume: bool = False) -> Iterator[Report]:
@@ -88,6 +93,7 @@ class PipelineRun(TextRun):
         parser_options: Any = {"epochs": config.epochs, **config.model.learning}
         reports = train_pipeline(
             self.model, self.treebank, dev=self.dev, others=self.objectives, convert=table.convert,
+            entities=self.entities, entities_dev=self.entities_dev,
             folds=table.jackknife, seed=config.train.seed,
             threads=config.run.threads, tokenizer_epochs=table.tokenizer_epochs, tagger_options=tagger_options,
             lemmatizer_options={"epochs": table.tagger_epochs}, parser_options=parser_options, checkpoint=checkpoint,
@@ -101,6 +107,10 @@ class PipelineRun(TextRun):
         table, size = self.config.pipeline, len(self.treebank)
         stages, epochs = [Stage("tokenizer", "tokenizer:", 0)], size * table.tagger_epochs
         for number, tagger in enumerate(self.model.taggers, start=1):
+            if finds_entities(tagger):
+                count = len(self.entities or entities_of(example.sentence for example in self.treebank))
+                stages.append(Stage("entity_tagger", "entity tagger:", count * table.tagger_epochs))
+                continue
             mark, name = ("", "tagger") if number == 1 else (str(number), f"tagger of {_names(tagger.columns)}")
             stages.append(Stage(f"jackknife{mark}", f"{name}, jackknifed:", epochs * (table.jackknife - 1)))
             if self.objectives:
@@ -151,6 +161,8 @@ def _metrics(pipeline: Pipeline) -> list[str]:
     columns = {name for tagger in pipeline.taggers for name in tagger.columns}
     wanted = {"upos": "UPOS", "xpos": "XPOS", "feats": "UFeats"}
     found = ["Tokens", "Words", "Sentences", *(metric for name, metric in wanted.items() if name in columns)]
+    if pipeline.entity_tagger is not None:
+        found.append("Entities")
     if pipeline.lemmatizer is not None:
         found.append("Lemmas")
     if pipeline.parser is None:

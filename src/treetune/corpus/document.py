@@ -126,7 +126,7 @@ class ParsedSentence:
         if self._word_spans is None:
             found: list[tuple[int, int]] = []
             for token, span in zip(surface_tokens(self.sentence), self._token_spans(), strict=True):
-                found += _word_spans(self.sentence.forms[token.first : token.last], token.form, span)
+                found += spans_in_token(self.sentence.forms[token.first : token.last], token.form, span)
             self._word_spans = tuple(found)
         return self._word_spans
 
@@ -270,7 +270,7 @@ class Document:
         return f"<Document of {size}: {_shortened(self.text)!r}>"
 
 
-def _word_spans(forms: Sequence[str], token: str, span: tuple[int, int]) -> list[tuple[int, int]]:
+def spans_in_token(forms: Sequence[str], token: str, span: tuple[int, int]) -> list[tuple[int, int]]:
     """Return the offsets of the words of a token: parts of it if they make it up, else all of it for each."""
     if len(forms) == 1 or "".join(forms) != token:
         return [span] * len(forms)

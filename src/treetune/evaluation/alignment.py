@@ -2,21 +2,23 @@
 
 Words are aligned as in the shared tasks of CoNLL 2017 and 2018 (Zeman et al. 2018, section 4): by the characters of
 their tokens, and within multiword tokens by the longest common subsequence of forms. An arc is right if both its words
-are aligned.
+are aligned. An entity is right if it has the same characters and the same type.
 """
 
 from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 from treetune import __version__
-from treetune.corpus.document import ParsedSentence
+from treetune.corpus.document import ParsedSentence, spans_in_token
 from treetune.corpus.rawtext import surface_tokens
-from treetune.corpus.sentence import Example, tree_of
+from treetune.corpus.sentence import Example, Sentence, tree_of
+from treetune.corpus.spans import ENTITY_KEY, spans_of
+from treetune.corpus.tags import read_column
 from treetune.errors import DataError, unknown_name
 from treetune.evaluation.aligned_words import AlignedWord, Span, universal_features, word_tallies
 from treetune.evaluation.breakdown import Tally
@@ -38,6 +40,8 @@ TEXT_METRICS = {
     "MLAS": "CLAS with UPOS, features and function words",
     "BLEX": "CLAS with lemmas",
 }
+# The official scorer knows no entities; they are scored where gold has some.
+ALL_METRICS = {**TEXT_METRICS, "Entities": "named entities"}
 _Words = Sequence[AlignedWord]
 
 
@@ -50,7 +54,7 @@ class TextScores:
     subtypes: bool
 
     def __getitem__(self, metric: str) -> float:
-        """Return one F1 by its name in `TEXT_METRICS`; NaN if there was nothing to count."""
+        """Return one F1 by its name in `ALL_METRICS`; NaN if there was nothing to count."""
         if metric not in self.tallies:
             raise unknown_name("metric", metric, self.tallies)
         return self.tallies[metric].f1
@@ -89,6 +93,8 @@ class _Analysis(NamedTuple):
     tokens: list[Span]
     sentences: list[Span]
     words: list[AlignedWord]
+    entities: list[tuple[Span, str]]
+    has_entities: bool
 
 
 def evaluate_text(
@@ -117,6 +123,7 @@ def evaluate_text(
             "Tokens": _span_tally(first.tokens, second.tokens),
             "Sentences": _span_tally(first.sentences, second.sentences),
             **word_tallies(first.words, second.words, pairs),
+            **({"Entities": _span_tally(first.entities, second.entities)} if first.has_entities else {}),
         },
         punct=punct,
         subtypes=subtypes,
@@ -129,8 +136,14 @@ def _analysis(examples: Iterable[Example | ParsedSentence], *, punct: bool, subt
     tokens: list[Span] = []
     sentences: list[Span] = []
     words: list[AlignedWord] = []
+    entities: list[tuple[Span, str]] = []
+    has_entities = False
     for example in examples:
         sentence, tree, start, base = example.sentence, tree_of(example), end, len(words)
+        if any(ENTITY_KEY in misc for misc in sentence.misc):
+            tags = read_column(sentence, ENTITY_KEY)
+            has_entities = has_entities or any(tags[1:])
+            entities += _entities(sentence, tags, start)
         for token in surface_tokens(sentence):
             form = _without_spaces(token.form)
             span = (end, end + len(form))
@@ -154,7 +167,18 @@ def _analysis(examples: Iterable[Example | ParsedSentence], *, punct: bool, subt
                     )
                 )
         sentences.append((start, end))
-    return _Analysis("".join(characters), tokens, sentences, words)
+    return _Analysis("".join(characters), tokens, sentences, words, entities, has_entities)
+
+
+def _entities(sentence: Sentence, tags: Sequence[str], start: int) -> Iterator[tuple[Span, str]]:
+    """Yield characters and type of the entities of a sentence that begins at this character."""
+    spans: list[Span] = []
+    for token in surface_tokens(sentence):
+        form, forms = _without_spaces(token.form), map(_without_spaces, sentence.forms[token.first : token.last])
+        spans += spans_in_token(list(forms), form, (start, start + len(form)))
+        start += len(form)
+    for found in spans_of(tags):
+        yield (spans[found.start - 1][0], spans[found.end - 2][1]), found.label
 
 
 def _without_spaces(form: str) -> str:
@@ -176,7 +200,7 @@ def _check_same_text(gold: _Analysis, predicted: _Analysis) -> None:
     )
 
 
-def _span_tally(gold: list[Span], predicted: list[Span]) -> Tally:
+def _span_tally(gold: Sequence[Hashable], predicted: Sequence[Hashable]) -> Tally:
     return Tally(len(gold), len(predicted), len(set(gold) & set(predicted)))
 
 

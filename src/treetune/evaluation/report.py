@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from treetune.evaluation.alignment import TEXT_METRICS, TextScores
+from treetune.evaluation.alignment import ALL_METRICS, TextScores
 from treetune.evaluation.base import ComparableScores
 from treetune.evaluation.breakdown import Tally
 from treetune.evaluation.comparison import Comparison, compare
@@ -28,7 +28,9 @@ def format_text_scores(systems: Mapping[str, TextScores]) -> str:
     """Return a table of the F1 of each metric, a column a system, under their common signature."""
     scores = next(iter(systems.values()))
     rows = [
-        (name, *(percent(system[name]) for system in systems.values()), title) for name, title in TEXT_METRICS.items()
+        (name, *(percent(system[name]) for system in systems.values()), title)
+        for name, title in ALL_METRICS.items()
+        if name in scores.tallies
     ]
     columns = ["F1"] if len(systems) == 1 else [f"F1 of {name.upper()}" for name in systems]
     table = format_table(("metric", *columns, "what it is"), rows, left=(0, len(columns) + 1))

@@ -18,7 +18,6 @@ from spacy.tokens import Doc, Span
 
 from treetune.corpus.document import ParsedSentence
 from treetune.corpus.sentence import Sentence, Tree
-from treetune.corpus.spans import ENTITY_KEY
 from treetune.corpus.word import Word
 from treetune.errors import ModelError
 from treetune.integrations.stored_model import StoredModel
@@ -144,7 +143,7 @@ class SpacyComponent(StoredModel):
             array[:, -1] = _NO_START
             array[[one[0] for one in sentences], -1] = 1
         doc.from_array([*columns, "SENT_START" if self.pipeline.parser is None else "HEAD"], array)
-        if any(ENTITY_KEY in tagger.columns for tagger in self.pipeline.taggers):
+        if self.pipeline.entity_tagger is not None:
             doc.set_ents(list(_entities(doc, sentences, parsed)))
 
     def _columns(self, words: Sequence[Word]) -> dict[str, tuple[list[int], int]]:

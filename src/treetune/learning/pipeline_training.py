@@ -1,5 +1,7 @@
 """Train a pipeline: the tokenizer, then the taggers and the lemmatizer, then a parser on jackknifed tags.
 
+A tagger of entities has data of its own, or the treebank has entities in MISC; its sentences have predicted tags too.
+
 A tagger is more accurate on its training data than on new text, and a parser trained on such tags, or on gold tags,
 relies on them too much. So the parser is trained on tags of taggers that have not seen the sentence (Cherry and Bergsma
 2012, section 4).
@@ -8,14 +10,15 @@ relies on them too much. So the parser is trained on tags of taggers that have n
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 from treetune.corpus.sentence import ABSENT, Example, Sentence
-from treetune.corpus.tags import TAG_COLUMNS, Tags, tagged, tags_of, with_tags
+from treetune.corpus.spans import ENTITY_KEY
+from treetune.corpus.tags import TAG_COLUMNS, Tagged, Tags, hide_columns, tagged, tags_of, with_tags
 from treetune.errors import DataError
 from treetune.learning.checkpoints import StageCheckpoints
 from treetune.learning.conversion import Conversion, Train, convert_tags, convert_trees
@@ -27,7 +30,7 @@ from treetune.learning.tokenizer_training import EPOCHS as TOKENIZER_EPOCHS
 from treetune.learning.tokenizer_training import TokenizerProgress, train_tokenizer
 from treetune.learning.trainer import train
 from treetune.models.learning_options import CRF, DEFAULT_SEED, MIRA
-from treetune.models.pipeline import Pipeline
+from treetune.models.pipeline import Pipeline, finds_entities
 
 # A first tagger has at most so many joint tags; XPOS with more is predicted beside FEATS.
 MOST_TAGS = 150
@@ -41,8 +44,9 @@ RICH = 8
 class PipelineProgress:
     """Progress of one stage, with the report of its trainer.
 
-    Stages are "tokenizer", "jackknife", "tagger", "lemmatizer" and "parser"; those of a second tagger "jackknife2" and
-    "tagger2". With other treebanks, "plain" is a tagger of the treebank alone, "conversion" every model that converts.
+    Stages are "tokenizer", "jackknife", "tagger", "entity_tagger", "lemmatizer" and "parser"; those of a second tagger
+    "jackknife2" and "tagger2". With other treebanks, "plain" is a tagger of the treebank alone, "conversion" every
+    model that converts.
     """
 
     stage: str
@@ -69,6 +73,11 @@ def tagger_columns(treebank: Sequence[Example]) -> list[tuple[str, ...]]:
 def has_lemmas(treebank: Sequence[Example]) -> bool:
     """Return whether a treebank has lemmas to train a lemmatizer on."""
     return _has(treebank, "lemmas")
+
+
+def entities_of(sentences: Iterable[Sentence]) -> list[Tagged]:
+    """Return the sentences in which every word has an entity tag in MISC, ``ner=O`` if it is in no entity."""
+    return [one for one in tagged(sentences, (ENTITY_KEY,)) if one.gold.is_complete]
 
 
 def lemmatizer_inputs(columns: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
@@ -105,6 +114,8 @@ def train_pipeline(
     dev: Sequence[Example] = (),
     others: Sequence[Objective] = (),
     convert: bool = False,
+    entities: Sequence[Tagged] = (),
+    entities_dev: Sequence[Tagged] = (),
     folds: int = 10,
     seed: int = DEFAULT_SEED,
     threads: int = 1,
@@ -124,6 +135,8 @@ def train_pipeline(
         others: Other treebanks, as parsed text: objectives without a loss. The first tagger learns from those of their
             sentences that have all of its tags, the parser from all.
         convert: Whether to convert their tags and trees to the conventions of the treebank first; see `conversion`.
+        entities: What a tagger of entities learns; by default, the sentences of the treebank with entities in MISC.
+        entities_dev: Others, to choose its epoch by; by default, the sentences of `dev` with entities in MISC.
         folds: The number of folds of the jackknife; 0 to train the parser on gold tags.
         seed: Shuffles the sentences and assigns them to folds.
         threads: For prediction only; the result does not depend on it.
@@ -140,8 +153,10 @@ def train_pipeline(
         if (kind := name.rstrip("0123456789")) in options:
             check_options(getattr(part, "tagger", cast(Any, part)), _fitting(part, options[kind]))
     stages = StageCheckpoints(checkpoint, resume=resume)
+    known = list(entities), list(entities_dev)
     training = _PipelineTraining(
-        pipeline, list(treebank), list(dev), stages, seed, threads, options, OtherTreebanks(list(others)), convert
+        pipeline, list(treebank), list(dev), known, stages, seed, threads, options, OtherTreebanks(list(others)),
+        convert,
     )  # fmt: skip
     return stages.held(training.run(folds if pipeline.parser is not None else 0, tokenizer_epochs))
 
@@ -159,6 +174,7 @@ class _PipelineTraining:
     pipeline: Pipeline
     treebank: list[Example]
     dev: list[Example]
+    entities: tuple[list[Tagged], list[Tagged]]
     stages: StageCheckpoints
     seed: int
     threads: int
@@ -172,7 +188,10 @@ class _PipelineTraining:
         if self.pipeline.tokenizer is not None:
             yield from self._tokenizer(self.pipeline.tokenizer, tokenizer_epochs)
         for number, tagger in enumerate(self.pipeline.taggers, start=1):
-            yield from self._tagger(tagger, "" if number == 1 else str(number), folds)
+            if finds_entities(tagger):
+                yield from self._entity_tagger(tagger, folds)
+            else:
+                yield from self._tagger(tagger, "" if number == 1 else str(number), folds)
         if self.pipeline.lemmatizer is not None:
             yield from self._lemmatizer(self.pipeline.lemmatizer)
         if self.pipeline.parser is not None:
@@ -239,6 +258,29 @@ class _PipelineTraining:
             tags = fold.outputs or tags
         pairs = zip(self.jackknifed, tags, strict=True)
         self.jackknifed = [with_tags(sentence, found, tagger.columns) for sentence, found in pairs]
+
+    def _entity_tagger(self, tagger: Any, folds: int) -> Iterator[PipelineProgress]:
+        """Train the tagger of entities on predicted tags: jackknifed ones of sentences that are in the treebank."""
+        jackknifed = {sentence.forms: sentence for sentence in self.jackknifed} if folds else {}
+        known = self._tagged(self.entities[0], tagger, jackknifed) or entities_of(self.jackknifed)
+        if not known:
+            raise DataError(f"expected entities to train on, {ENTITY_KEY}=B-PER in MISC, found none in the treebank")
+        held_out = self._tagged(self.entities[1], tagger, {}) or entities_of(example.sentence for example in self.dev)
+        for report in self._train(tagger, known, held_out, "entity_tagger", "tagger"):
+            yield PipelineProgress("entity_tagger", training=report)
+
+    def _tagged(
+        self, data: Sequence[Tagged], tagger: Any, jackknifed: Mapping[tuple[str, ...], Sentence]
+    ) -> list[Tagged]:
+        """Return data with the tags of the taggers before this one, or with jackknifed ones."""
+        predicted: Sequence[Sentence] = [one.sentence for one in data]
+        for before in self.pipeline.taggers[: self.pipeline.taggers.index(tagger)]:
+            predicted = before.annotate(predicted, threads=self.threads)
+        pairs = zip(data, predicted, strict=True)
+        return [
+            Tagged(hide_columns(jackknifed.get(one.sentence.forms, found), tagger.columns), one.gold)
+            for one, found in pairs
+        ]
 
     def _lemmatizer(self, lemmatizer: Any) -> Iterator[PipelineProgress]:
         """Train the lemmatizer on gold tags and on jackknifed ones."""

@@ -13,6 +13,7 @@ from treetune.corpus.constraints import Constraints, partial_trees
 from treetune.corpus.document import Document, ParsedSentence
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.corpus.sentence_table import SentenceTable
+from treetune.corpus.spans import ENTITY_KEY
 from treetune.errors import ConfigError, DataError, ModelError, check_minimum, type_of
 from treetune.models.base import Parser, Storable
 from treetune.models.nested_state import parts_from_state, state_of_parts
@@ -33,9 +34,9 @@ _TOKENIZER, _TAGGER, _LEMMATIZER, _PARSER = "tokenizer", "tagger", "lemmatizer",
 class Pipeline:
     """Text to sentences to tokens to tags and lemmas to trees: ``doc = nlp(text)``.
 
-    Each tagger sees the tags of those before it. What no part can predict stays unknown: without a parser the trees
-    are `Tree.unknown`. `learning.pipeline_training.train_pipeline` trains all parts. A pipeline can be pickled, and
-    called from several threads at once.
+    Each tagger sees the tags of those before it; that of entities is the last. What no part can predict stays unknown:
+    without a parser the trees are `Tree.unknown`. `learning.pipeline_training.train_pipeline` trains all parts. A
+    pipeline can be pickled, and called from several threads at once.
     """
 
     kind: ClassVar[str] = "pipeline"
@@ -102,8 +103,27 @@ class Pipeline:
         return Pipeline(self.tokenizer, self.taggers, parser, self.lemmatizer)
 
     def with_taggers(self, taggers: Sequence[TaggerPart]) -> Pipeline:
-        """Return a pipeline with the same parts but these taggers."""
-        return Pipeline(self.tokenizer, taggers, self.parser, self.lemmatizer)
+        """Return a pipeline with the same parts but these taggers; its entity tagger stays, unless there is one."""
+        own = self.entity_tagger
+        kept = [] if own is None or any(map(finds_entities, taggers)) else [own]
+        return Pipeline(self.tokenizer, [*taggers, *kept], self.parser, self.lemmatizer)
+
+    @property
+    def entity_tagger(self) -> TaggerPart | None:
+        """The tagger that finds named entities; None if there is none."""
+        return next(filter(finds_entities, self.taggers), None)
+
+    @property
+    def word_taggers(self) -> tuple[TaggerPart, ...]:
+        """The taggers but that of named entities."""
+        return tuple(one for one in self.taggers if not finds_entities(one))
+
+    def with_entity_tagger(self, tagger: TaggerPart | None) -> Pipeline:
+        """Return a pipeline with the same parts but this tagger of named entities, or without one."""
+        if tagger is not None and not finds_entities(tagger):
+            raise ConfigError(f"expected a tagger of {ENTITY_KEY}, found one of {', '.join(tagger.columns)}")
+        more = () if tagger is None else (tagger,)
+        return Pipeline(self.tokenizer, self.word_taggers + more, self.parser, self.lemmatizer)
 
     def __call__(self, text: str | Sentence, *, threads: int = 1, constraints: Constraints | None = None) -> Document:
         """Parse one text, or one sentence of given tokens; `pipe` parses many texts.
@@ -301,6 +321,11 @@ class Pipeline:
         if list(made.parts) != list(found):
             raise expected("order", "tokenizer, taggers, lemmatizer and parser", list(found))
         return made
+
+
+def finds_entities(tagger: TaggerPart) -> bool:
+    """Return whether a tagger predicts named entities, which pipelines have in MISC."""
+    return ENTITY_KEY in tagger.columns
 
 
 def _role(part: object) -> str:

@@ -12,11 +12,13 @@ from sequence_samples import TEMPLATES, fitted, make_tagger, random_tagged
 
 import treetune
 from treetune.corpus.sentence import ROOT, Sentence
+from treetune.corpus.spans import iob_tags, spans_of
 from treetune.corpus.tags import Tags, tagged
 from treetune.errors import ConfigError, DataError
 from treetune.features.templates import known_sets
 from treetune.models.sequence import grammar
 from treetune.models.sequence.grammar import TaggerConfig
+from treetune.models.sequence.tagger import as_iob2
 from treetune.sample import generate
 
 
@@ -177,3 +179,14 @@ def test_more_tags_than_a_model_can_have_are_refused_at_the_start(monkeypatch: p
     assert str(caught.value) == (
         "expected at most 2 different tags to train on, found 3; predict fewer columns at once"
     )
+
+
+def test_spans_that_a_tagger_finds_begin_with_b() -> None:
+    random = np.random.default_rng(3)
+    for _ in range(200):
+        sentences = [
+            (ROOT, *random.choice(["O", "B-A", "I-A", "B-B", "I-B"], size=size)) for size in random.integers(0, 6, 3)
+        ]
+        expected = [tag for tags in sentences for tag in iob_tags(spans_of(tags), len(tags) - 1)]
+        joined = np.array([tag for tags in sentences for tag in tags], np.object_)
+        assert as_iob2(joined).tolist() == expected

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from treetune.checked_state import Arrays, Fields
 from treetune.corpus.sentence import ROOT, Example, Sentence
 from treetune.corpus.sentence_table import SentenceTable
+from treetune.corpus.spans import BEGIN, INSIDE
 from treetune.corpus.tags import TAG_COLUMNS, Tagged, Tags, part_of, tagged, write_column, write_table_column
 from treetune.errors import ConfigError, DataError, ModelError, check_minimum
 from treetune.evaluation.entities import ENTITIES
@@ -94,14 +95,19 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
         return [Tags(tuple(values[start:end])) for start, end in itertools.pairwise(offsets.tolist())]
 
     def annotate(self, sentences: Sequence[Sentence], *, threads: int = 1) -> Sequence[Sentence]:
-        """Return the sentences with the best tags in the tagger's columns; a table of sentences stays one."""
+        """Return the sentences with the best tags in the tagger's columns; a table of sentences stays one.
+
+        Tags of spans are made IOB2: a span begins with ``B``.
+        """
         result, offsets = self._search(sentences, None, k=1, exact=False, threads=threads)
+        found = [names[result.tags[0]] for names in self._parts]
+        if self.config.spans:
+            found = [as_iob2(found[0])]
         if isinstance(sentences, SentenceTable):
-            tags = np.delete(result.tags[0], offsets[:-1])
-            for name, names in zip(self.columns, self._parts, strict=True):
-                sentences = write_table_column(sentences, name, names[tags].tolist())
+            for name, values in zip(self.columns, found, strict=True):
+                sentences = write_table_column(sentences, name, np.delete(values, offsets[:-1]).tolist())
             return sentences
-        columns = [names[result.tags[0]].tolist() for names in self._parts]
+        columns = [values.tolist() for values in found]
         plain = [number for number, name in enumerate(self.columns) if name in TAG_COLUMNS]
         others = [number for number, name in enumerate(self.columns) if name not in TAG_COLUMNS]
         annotated = []
@@ -258,6 +264,15 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
             if value not in ids:
                 raise ModelError(f"the tag {value!r} is none of the model's; known: {', '.join(self.tags)}")
         return np.array([self.grammar.tags.boundary, *[ids[value] for value in tags.values[1:]]], np.int32)
+
+
+def as_iob2(tags: NDArray[np.object_]) -> NDArray[np.object_]:
+    """Return tags in which each span begins with ``B``; those of roots, which separate sentences, stay."""
+    values = tags.tolist()
+    for place, (before, tag) in enumerate(itertools.pairwise(values), start=1):
+        if tag[0] == INSIDE and before[2:] != tag[2:]:
+            values[place] = BEGIN + tag[1:]
+    return np.array(values, np.object_)
 
 
 def check_constraints(sentences: Sequence[Sentence], constraints: Sequence[Tags] | None) -> None:
