@@ -28,9 +28,7 @@ def calibrate(
     check_kept(output, (dev,), flag="--model")
     pipeline = Pipeline.of(load(model))
     parser: Any = pipeline.parser
-    from treetune.models.confidence import Calibrated
-
-    if not isinstance(pipeline.parser, Calibrated):
+    if not hasattr(parser, "calibration"):
         found = "no parser" if parser is None else f"a parser of the kind {parser.kind}"
         raise ConfigError(f"{model} has {found}, expected one that keeps a calibration")
     from treetune.evaluation.reliability import reliability
