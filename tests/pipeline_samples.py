@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
+import treetune
+from treetune.corpus.sentence import Sentence
+from treetune.corpus.tags import Tagged, Tags
 from treetune.learning.pipeline_training import train_pipeline
 from treetune.models.pipeline import Pipeline
 from treetune.models.sequence.tagger import Tagger
@@ -25,3 +28,19 @@ def small_pipeline() -> Pipeline:
     ):  # fmt: skip
         pass
     return pipeline
+
+
+def pets(sentence: Sentence) -> Tags:
+    """Return entities that anyone could find: dogs and cats."""
+    return Tags.of("B-PET" if word in ("dog", "cat") else "O" for word in sentence.forms[1:])
+
+
+PETS = [Tagged(example.sentence, pets(example.sentence)) for example in generate(150, seed=5)]
+
+
+@cache
+def entity_tagger() -> Tagger:
+    tagger = Tagger(columns=("ner",), spans=True, features="ner", inputs=("upos",))
+    for _ in treetune.train(tagger, PETS, epochs=4):
+        pass
+    return tagger

@@ -70,7 +70,7 @@ def test_other_models_cannot_be_calibrated() -> None:
     result = run("calibrate", "t.treetune", "dev.conllu", "--model", "c.treetune")
     assert (result.code, result.err) == (
         2,
-        "error: t.treetune has no parser, expected a transition or graph parser to calibrate\n",
+        "error: t.treetune has no parser, expected one that keeps a calibration\n",
     )
     refused = run("parse", "t.treetune", "dev.conllu", "--confidence")
     assert (refused.code, refused.err) == (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -11,30 +10,13 @@ from cli_samples import column
 from commandline import run, sets
 
 import treetune
-from pipeline_samples import TEXT, small_pipeline
+from pipeline_samples import PETS, TEXT, entity_tagger, small_pipeline
 from treetune.corpus import read_trees, write_conllu, write_iob
 from treetune.corpus.sentence import Sentence
 from treetune.corpus.tags import Tagged, Tags, with_tags
 from treetune.models.quantize import quantize
-from treetune.models.sequence.tagger import Tagger
 from treetune.sample import generate
 from treetune.storage import inspect
-
-
-def animals(sentence: Sentence) -> Tags:
-    """Return entities that anyone could find: dogs and cats."""
-    return Tags.of("B-PET" if word in ("dog", "cat") else "O" for word in sentence.forms[1:])
-
-
-DATA = [Tagged(example.sentence, animals(example.sentence)) for example in generate(150, seed=5)]
-
-
-@cache
-def entity_tagger() -> Tagger:
-    tagger = Tagger(columns=("ner",), spans=True, features="ner", inputs=("upos",))
-    for _ in treetune.train(tagger, DATA, epochs=4):
-        pass
-    return tagger
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     treetune.save(small_pipeline(), place / "small.treetune")
     treetune.save(entity_tagger(), place / "ner.treetune")
     (place / "text.txt").write_text(TEXT)
-    write_iob(DATA, place / "train.iob2")
+    write_iob(PETS, place / "train.iob2")
     write_conllu(generate(40, seed=8), place / "train.conllu")
     write_conllu(generate(10, seed=9), place / "dev.conllu")
     return place
@@ -143,7 +125,7 @@ def test_entities_within_multiword_tokens_are_told_apart(folder: Path, monkeypat
 
 def test_a_pipeline_is_trained_with_entities(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
-    write_iob(DATA[:50], "dev.iob2")
+    write_iob(PETS[:50], "dev.iob2")
     Path("clusters.txt").write_text("00\tdog\t9\n01\tcat\t9\n1\tthe\t9\n")
     settings = ("pipeline.jackknife=2", "pipeline.tagger_epochs=2", "pipeline.tokenizer_epochs=1")
     files = ("--dev", "dev.conllu", "--entities", "train.iob2")

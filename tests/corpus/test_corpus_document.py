@@ -248,3 +248,9 @@ def test_sentences_keep_the_spaces_of_the_text() -> None:
     doc = Document([ParsedSentence(sentence, Tree.of([0, 1]))] * 2)
     assert doc.text == "  a b\n   a b\n"
     assert [(one.text, one.start_char) for one in doc] == [("a b", 2), ("a b", 9)]
+
+
+def test_features_as_a_dictionary() -> None:
+    sentence = Sentence.of(["dogs", "who", "bark"], feats=["Number=Plur", "_", "Case=Acc,Nom|Number[psor]=Sing"])
+    found = [word.morph for word in ParsedSentence(sentence, Tree.unknown(3))]
+    assert found == [{"Number": "Plur"}, {}, {"Case": "Acc,Nom", "Number[psor]": "Sing"}]

@@ -11,13 +11,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import treetune
-from pipeline_samples import TEXT, small_pipeline
+from pipeline_samples import TEXT, entity_tagger, small_pipeline
 from treetune.corpus.document import ParsedSentence
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -190,7 +189,7 @@ class Fake:
         self.tree = tree
         self.parser = None if tree is None else object()
         self.tokenizer = object()
-        self.taggers = [SimpleNamespace(columns=("ner",))]
+        self.entity_tagger = object()
 
     def split(self, text: str) -> list[treetune.Sentence]:
         return self.sentences
@@ -221,6 +220,12 @@ def test_morphology_lemmas_and_entities_are_set(spacy: Any, model: Path) -> None
     assert str(doc[2].morph) == "Tense=Past|VerbForm=Fin"
     assert [(entity.text, entity.label_) for entity in doc.ents] == [("Ada Lovelace", "PER")]
     assert [token.head.i for token in doc] == [2, 0, 2]
+
+
+def test_entities_of_a_pipeline_are_set(spacy: Any, tmp_path: Path) -> None:
+    treetune.save(small_pipeline().with_entity_tagger(entity_tagger()), tmp_path / "pets.treetune")
+    doc = complete(spacy, tmp_path / "pets.treetune")(TEXT)
+    assert [(entity.text, entity.label_) for entity in doc.ents] == [("dog", "PET"), ("cat", "PET"), ("cat", "PET")]
 
 
 def test_without_a_parser_there_are_sentences(spacy: Any, model: Path) -> None:

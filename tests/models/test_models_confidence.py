@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,8 @@ from treetune.evaluation.reliability import reliability
 from treetune.learning.calibration import calibrate
 from treetune.models.base import Candidate
 from treetune.models.confidence import Calibration, margin_features
+from treetune.models.reranker import Reranker
+from treetune.models.stacked import StackedParser
 from treetune.sample import generate
 
 DEV = generate(120, seed=42)
@@ -107,3 +110,26 @@ def test_the_calibration_error_is_the_weighted_difference() -> None:
         (0.9, 5, 0.96, 0.8),
     ]
     assert found.error == pytest.approx((0.25 + 5 * 0.16) / 6)
+
+
+def test_combined_parsers_keep_their_calibration(parser: treetune.TransitionParser, tmp_path: Path) -> None:
+    with_trees = [
+        Example(replace(one.sentence, base_tree=tree), one.gold)
+        for one, tree in zip(DEV[:60], parser.predict_batch([one.sentence for one in DEV[:60]]), strict=True)
+    ]
+    main = treetune.TransitionParser(beam=2).fit(with_trees, epochs=1)
+    for model in (StackedParser(parser, main), Reranker(parser, parser, k=4)):
+        model.calibration, probabilities, right = calibrate(model, DEV)
+        assert reliability(probabilities.tolist(), right.tolist()).error < 0.1
+        treetune.save(model, tmp_path / model.kind)
+        again = treetune.load(tmp_path / model.kind)
+        assert again.calibration == model.with_options(beam=3).calibration == model.calibration
+        nlp = treetune.Pipeline(parser=again)
+        (found,) = nlp.with_confidence(nlp(DEV[0].sentence))
+        assert all(word.confidence is not None for word in found.words)
+    # Other weights are not calibrated.
+    stacked = StackedParser(parser, main)
+    stacked.calibration = Calibration((0.0, 1.0, 0.0, 1.0))
+    for _ in treetune.train(stacked, with_trees[:5], epochs=1):
+        pass
+    assert stacked.calibration is None

@@ -28,11 +28,9 @@ def calibrate(
     check_kept(output, (dev,), flag="--model")
     pipeline = Pipeline.of(load(model))
     parser: Any = pipeline.parser
-    from treetune.models.feature_model import TreeParser
-
-    if not isinstance(parser, TreeParser):
+    if not hasattr(parser, "calibration"):
         found = "no parser" if parser is None else f"a parser of the kind {parser.kind}"
-        raise ConfigError(f"{model} has {found}, expected a transition or graph parser to calibrate")
+        raise ConfigError(f"{model} has {found}, expected one that keeps a calibration")
     from treetune.evaluation.reliability import reliability
     from treetune.learning.calibration import calibrate as fitted
 

@@ -52,6 +52,12 @@ class Word:
         return self._value("feats")
 
     @property
+    def morph(self) -> dict[str, str]:
+        """The same as a dictionary: ``{"Number": "Sing", "Person": "3"}``; empty if there are none."""
+        pairs = (feat.partition("=") for feat in self.feats.split("|") if feat)
+        return {name: value for name, _, value in pairs}
+
+    @property
     def misc(self) -> str:
         """The MISC column."""
         return self._value("misc")

@@ -56,6 +56,19 @@ class Calibration:
         return cls(tuple(map(float, parameters)), fields.integer("k", 2, LARGEST_K))
 
 
+class Calibrated:
+    """What has k-best lists of trees, and can keep their calibration in its state."""
+
+    calibration: Calibration | None = None
+
+    def _calibration_state(self) -> dict[str, Any]:
+        return {} if self.calibration is None else {"calibration": self.calibration.state()}
+
+    def _restore_calibration(self, fields: Fields) -> None:
+        if "calibration" in fields:
+            self.calibration = Calibration.from_state(fields.table("calibration"))
+
+
 def calibration_of(parser: object) -> Calibration:
     """Return the calibration of a parser; ModelError if it has none."""
     found = getattr(parser, "calibration", None)

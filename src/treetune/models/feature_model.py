@@ -9,12 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from typing import Any, ClassVar, Generic, Self, TypeVar, Unpack
 
-from treetune.checked_state import Fields
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.errors import ConfigError, ModelError, unknown_name
 from treetune.evaluation.scorers import TREES, Scorer
 from treetune.models.base import Candidate, Learner, Output
-from treetune.models.confidence import Calibration
+from treetune.models.confidence import Calibrated
 from treetune.models.learning_options import DEFAULT_SEED, LearnerConfig, LearningOptions
 from treetune.models.options import search_options, with_values
 from treetune.models.registry import TRAINER, find, learner_class
@@ -182,23 +181,15 @@ class FeatureModel(ABC, Generic[Config, Grammar, Weights, Output]):
         return ModelError(f"this {self.noun} is not trained yet; fit it to a treebank or load a trained one")
 
 
-class TreeParser(FeatureModel[Config, Grammar, Weights, Tree]):
+class TreeParser(FeatureModel[Config, Grammar, Weights, Tree], Calibrated):
     """A parser: its outputs are trees."""
 
     noun: ClassVar[str] = "parser"
-    calibration: Calibration | None = None
 
     def set_trained(self, grammar: Grammar, weights: Weights, *, trained_by: Mapping[str, Any] | None = None) -> None:
         """Take over what was learned, and forget the calibration of other weights."""
         super().set_trained(grammar, weights, trained_by=trained_by)
         self.calibration = None
-
-    def _calibration_state(self) -> dict[str, Any]:
-        return {} if self.calibration is None else {"calibration": self.calibration.state()}
-
-    def _restore_calibration(self, fields: Fields) -> None:
-        if "calibration" in fields:
-            self.calibration = Calibration.from_state(fields.table("calibration"))
 
     @property
     @abstractmethod

@@ -6,6 +6,7 @@ a forward one (Zhang and Clark 2008 combine two parsers in one search; here it i
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,6 +18,7 @@ from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ConfigError, ModelError, check_minimum
 from treetune.evaluation.scorers import Scorer
 from treetune.models.base import Candidate, Learner, Parser
+from treetune.models.confidence import Calibrated
 from treetune.models.feature_model import TreeParser
 from treetune.models.learning_options import LearningOptions
 from treetune.models.nested_state import parsers_from_state, state_of_parts
@@ -30,7 +32,7 @@ RERANK_K = 16
 LARGEST_K = 4096
 
 
-class Reranker:
+class Reranker(Calibrated):
     """A base parser whose `k` best trees are reranked by a second one.
 
     The score of a tree is that of the base parser plus `weight` times that of the second. Both are trained already, on
@@ -69,7 +71,9 @@ class Reranker:
 
     def with_options(self, **options: Any) -> Reranker:
         """Return a reranker with the same weights and other search options of its base parser."""
-        return Reranker(self.base.with_options(**options), self.second, weight=self.weight, k=self.k)
+        changed = copy.copy(self)
+        changed.base = self.base.with_options(**options)
+        return changed
 
     def predict(self, sentence: Sentence, *, constraint: Tree | None = None) -> Tree:
         """Return the best tree; it has everything that is known in the partial tree `constraint`."""
@@ -144,17 +148,20 @@ class Reranker:
     def adopt(self, other: Self) -> None:
         """Take over both parsers of another reranker."""
         self.base, self.second, self.weight, self.k = other.base, other.second, other.weight, other.k
+        self.calibration = other.calibration
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return (configuration, arrays) of both parsers, each array's name with its parser's before it."""
         config, tensors = state_of_parts({"second": self.second, "base": self.base})
-        return {**config, "weight": self.weight, "k": self.k}, tensors
+        return {**config, "weight": self.weight, "k": self.k, **self._calibration_state()}, tensors
 
     @classmethod
     def from_state(cls, config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Reranker:
         """Rebuild both parsers from `state()`."""
         fields, parts = Fields(config), parsers_from_state(config, tensors, ("second", "base"))
-        return cls(**parts, weight=fields.positive("weight"), k=fields.integer("k", 2, LARGEST_K))
+        reranker = cls(**parts, weight=fields.positive("weight"), k=fields.integer("k", 2, LARGEST_K))
+        reranker._restore_calibration(fields)
+        return reranker
 
 
 def rerank_scores(

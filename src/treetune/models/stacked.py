@@ -9,11 +9,13 @@ import copy
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
+from treetune.checked_state import Fields
 from treetune.corpus.base_trees import with_base_trees
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import DataError, ModelError
 from treetune.evaluation.scorers import Scorer
 from treetune.models.base import Candidate, Learner, OnlineDecoder, Parser
+from treetune.models.confidence import Calibrated
 from treetune.models.learning_options import LearningOptions
 from treetune.models.nested_state import parsers_from_state, state_of_parts
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class StackedParser:
+class StackedParser(Calibrated):
     """A stacked parser: `base` parses each sentence first, and `main` has features of that tree.
 
     It needs nothing but the sentence. A sentence that comes with a base tree keeps it, so a tree known from elsewhere
@@ -52,7 +54,9 @@ class StackedParser:
 
     def with_options(self, **options: Any) -> StackedParser:
         """Return a stacked parser with the same weights and other search options of its main parser."""
-        return StackedParser(self.base, self.main.with_options(**options))
+        changed = copy.copy(self)
+        changed.main = self.main.with_options(**options)
+        return changed
 
     def attach(
         self, sentences: Sequence[Sentence], *, threads: int = 1, constraints: Sequence[Tree] | None = None
@@ -156,16 +160,19 @@ class StackedParser:
 
     def adopt(self, other: Self) -> None:
         """Take over both parsers of another stacked one."""
-        self.base, self.main = other.base, other.main
+        self.base, self.main, self.calibration = other.base, other.main, other.calibration
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return (configuration, arrays) of both parsers, each array's name with its parser's before it."""
-        return state_of_parts({"base": self.base, "main": self.main})
+        config, tensors = state_of_parts({"base": self.base, "main": self.main})
+        return {**config, **self._calibration_state()}, tensors
 
     @classmethod
     def from_state(cls, config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> StackedParser:
         """Rebuild both parsers from `state()`."""
-        return cls(**parsers_from_state(config, tensors, ("base", "main")))
+        parser = cls(**parsers_from_state(config, tensors, ("base", "main")))
+        parser._restore_calibration(Fields(config))
+        return parser
 
 
 class _MainLearner:
@@ -210,4 +217,4 @@ class _MainLearner:
         # A copy: trainers try weights on a copy of the model, which shares its parts.
         main = copy.copy(model.main)
         self._learner.install(main, weights)
-        model.main = main
+        model.main, model.calibration = main, None

@@ -42,6 +42,9 @@ from treetune.sample import generate
         ("ΚΑΙ", "και", "l|0,|0,"),
         ("parce", "parce que", "l|0,|0,␣que"),
         ("ab", "a|c", "=a|c"),
+        ("5,000,000", "5000000", "c|0,|0,"),
+        ("1.200ER", "1200er", "p|0,|0,"),
+        ("3,5", "3,5", "l|0,|0,"),
     ],
 )
 def test_scripts_of_words(form: str, lemma: str, script: str) -> None:
@@ -49,7 +52,7 @@ def test_scripts_of_words(form: str, lemma: str, script: str) -> None:
     assert apply_script(form, script) == lemma
 
 
-@given(st.text("aAbBiIıİσΣς-1 |", min_size=1), st.text("aAbBiIıİσΣς-1 |", min_size=1), st.booleans())
+@given(st.text("aAbBiIıİσΣς-1,. |", min_size=1), st.text("aAbBiIıİσΣς-1,. |", min_size=1), st.booleans())
 def test_a_script_makes_the_lemma_that_it_was_made_for(form: str, lemma: str, turkic: bool) -> None:
     script = make_script(form, lemma, turkic=turkic)
     assert is_script(script)
@@ -68,6 +71,30 @@ def test_dotted_and_dotless_i() -> None:
     assert is_turkic([("IŞIK", "ışık"), ("İki", "iki")])
     assert not is_turkic([("It", "it"), ("be", "be")])
     assert make_script("ISI", "ısı", turkic=True) == "l|0,|0,"
+
+
+def test_digits_of_one_number_are_not_written_into_another() -> None:
+    pairs = [
+        ("1,200", "1200"),
+        ("1,000", "1000"),
+        ("20,000", "20000"),
+        ("60s", "1960s"),
+        ("1,5", "1.5"),
+        ("cats", "cat"),
+    ]
+    known = Sentence.of([form for form, _ in pairs], upos=["NUM"] * 5 + ["NOUN"], lemmas=[lemma for _, lemma in pairs])
+    lemmatizer = Lemmatizer(("upos",))
+    for _ in treetune.train(lemmatizer.tagger, lemmatizer.examples([known] * 3), epochs=5):
+        pass
+    new = Sentence.of(["5,000", "38,500", "70s", "dogs"], upos=["NUM"] * 3 + ["NOUN"])
+    (found,) = lemmatizer.annotate([new])
+    assert found.lemmas[1:3] == ("5000", "38500")
+    assert found.lemmas[3] in ("70s", "70")
+    assert found.lemmas[4] == "dog"
+    # Of development data nothing is left out.
+    assert len(lemmatizer.examples([known], repeated=True)) == len(pairs)
+    only = Sentence.of(["60s"], upos=["NUM"], lemmas=["1960s"])
+    assert len(lemmatizer.examples([only])) == 1
 
 
 @cache

@@ -1,7 +1,8 @@
 """Edit scripts: how a lemma is made from a form, as a text that many words share (after Chrupała 2008).
 
 A script says in which case to write the form, and what to replace at its start and at its end: ``l|0,|3,y`` writes it
-in lower case and puts ``y`` in place of the last three letters (*Parties*, *party*). ``=be`` is the lemma itself.
+in lower case and puts ``y`` in place of the last three letters (*Parties*, *party*). ``c|0,|0,`` leaves out commas
+between digits (*5,000*, *5000*), ``p|0,|0,`` points. ``=be`` is the lemma itself.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ from functools import lru_cache
 from itertools import takewhile
 
 _LOWER, _KEEP, _TITLE, _UPPER = "l", "k", "t", "u"
-_SCRIPT = re.compile(r"([lktu])\|(\d{1,3}),([^|]*)\|(\d{1,3}),([^|]*)")
+# In lower case, without what separates thousands.
+_SEPARATORS = {"c": re.compile(r"(?<=\d),(?=\d)"), "p": re.compile(r"(?<=\d)\.(?=\d)")}
+_DIGIT = re.compile(r"\d")
+_SCRIPT = re.compile(r"([lktucp])\|(\d{1,3}),([^|]*)\|(\d{1,3}),([^|]*)")
 _WHOLE = "="
 # Tags have no spaces.
 _SPACE, _WRITTEN_SPACE = " ", "\u2423"
@@ -39,9 +43,10 @@ def is_turkic(pairs: Iterable[tuple[str, str]]) -> bool:
 
 def make_script(form: str, lemma: str, *, turkic: bool = False) -> str:
     """Return the script that makes a lemma from a form."""
-    case = _LOWER
-    if lower(lemma, turkic=turkic) != lemma:
-        case = max(_KEEP, _TITLE, _UPPER, key=lambda case: _common(_written(form, case, turkic), lemma)[2])
+    cases: tuple[str, ...] = (_LOWER,) if lower(lemma, turkic=turkic) == lemma else (_KEEP, _TITLE, _UPPER)
+    if _DIGIT.search(form):
+        cases += tuple(case for case, separator in _SEPARATORS.items() if separator.search(form))
+    case = cases[0] if len(cases) == 1 else max(cases, key=lambda one: _common(_written(form, one, turkic), lemma)[2])
     written = _written(form, case, turkic)
     first, second, size = _common(written, lemma)
     start, end = lemma[:second], lemma[second + size :]
@@ -60,6 +65,14 @@ def apply_script(form: str, script: str, *, turkic: bool = False) -> str:
     if first + last >= len(written):
         return written
     return f"{start}{written[first : len(written) - last]}{end}"
+
+
+def changes_digits(form: str, script: str) -> bool:
+    """Return whether a script writes digits into a form that has some: it is right for this number alone."""
+    if not _DIGIT.search(form):
+        return False
+    parts = (script,) if script.startswith(_WHOLE) else (_parsed(script)[2], _parsed(script)[4])
+    return any(map(_DIGIT.search, parts))
 
 
 def is_script(text: str) -> bool:
@@ -81,6 +94,8 @@ def _written(form: str, case: str, turkic: bool) -> str:
     if case == _UPPER:
         return (form.replace("i", "İ") if turkic else form).upper()
     small = lower(form, turkic=turkic)
+    if case in _SEPARATORS:
+        return _SEPARATORS[case].sub("", small)
     return small if case == _LOWER else form[:1].upper() + small[1:]
 
 

@@ -15,7 +15,7 @@ from treetune.corpus.sentence_table import SentenceTable
 from treetune.corpus.tags import TAG_COLUMNS, Tagged, Tags
 from treetune.errors import DataError
 from treetune.models.nested_state import parts_from_state, state_of_parts
-from treetune.models.sequence.edit_scripts import apply_script, is_script, is_turkic, make_script
+from treetune.models.sequence.edit_scripts import apply_script, changes_digits, is_script, is_turkic, make_script
 from treetune.models.sequence.tagger import Tagger
 
 # What the tagger calls the column of scripts.
@@ -78,6 +78,8 @@ class Lemmatizer:
         usual: dict[Key, tuple[int, str]] = {}
         for (key, script), count in counts.items():
             usual[key] = max(usual.get(key, (0, "")), (count, script))
+        # Numbers look alike to the tagger.
+        usual = {key: found for key, found in usual.items() if not changes_digits(key[0], found[1])} or usual
         kept = set(_frequent(script for _, script in usual.values()))
         return [
             _example(key, script)
