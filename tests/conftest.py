@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -68,13 +69,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Divide the tests by `work_unit`: the groups of xdist's own schedulers are files, or lost in pytest 9.2."""
     if config.getoption("dist") != "loadfile":
         return None
-    from xdist.scheduler import LoadScopeScheduling
-
-    class LoadUnitScheduling(LoadScopeScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            return work_unit(nodeid)
-
-    return LoadUnitScheduling(config, log)
+    scheduler: Any = import_module("xdist.scheduler").LoadScopeScheduling(config, log)
+    scheduler._split_scope = work_unit
+    return scheduler
 
 
 @pytest.hookimpl(tryfirst=True)

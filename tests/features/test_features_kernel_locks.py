@@ -79,7 +79,7 @@ def once_waited_for(action: Callable[[], object], monkeypatch: pytest.MonkeyPatc
             action()
         pauses.append(seconds)
 
-    monkeypatch.setattr(kernel_locks.time, "sleep", pause)
+    monkeypatch.setattr("time.sleep", pause)
     yield
     assert pauses
 
@@ -116,7 +116,7 @@ def test_a_process_that_does_not_end_is_waited_for_once(path: Path, monkeypatch:
         for pauses in (True, False):
             path.unlink()
             found: list[float] = []
-            monkeypatch.setattr(kernel_locks.time, "sleep", found.append)
+            monkeypatch.setattr("time.sleep", found.append)
             assert is_compiled_here()
             assert (len(found) > 0, path.exists()) == (pauses, True)
 
