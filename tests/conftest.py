@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 from importlib import import_module
 from pathlib import Path
@@ -55,13 +54,9 @@ def everything(by_kind: dict[str, list[Example]]) -> list[Example]:
 
 
 def work_unit(nodeid: str) -> str:
-    """Return which tests run in one process: those of a file, and all that compile the graph parsers' kernels.
-
-    They share fixtures and compiled kernels; two processes that need the same kernel at once wait for each other.
-    """
+    """Return which tests run in one process: those of a file share fixtures, those of graph parsers large kernels."""
     path = nodeid.partition("::")[0]
-    uses_graphs = re.search(r"(?<![a-z])graph", nodeid) or path.endswith("test_experiments_trials.py")
-    return "graph" if uses_graphs else path
+    return "graph" if "graph" in path or path.endswith("test_experiments_trials.py") else path
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 from cli_samples import column
-from commandline import Result, run, sets
+from commandline import Result, check_k_best_lists, run, sets
 
 from treetune import storage
 from treetune.corpus.conllu import read_conllu
@@ -72,21 +72,7 @@ def test_threads_do_not_show(folder: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_k_best_lists_are_sorted_and_distinct(folder: Path, name: str) -> None:
-    result = run("parse", folder / name, folder / "test.conllu", "--k-best", 4)
-    best = run("parse", folder / name, folder / "test.conllu")
-    assert (result.code, result.err) == (0, "")
-    lists: list[list[tuple[float, Tree]]] = []
-    for example in read_conllu(result.out.split("\n")):
-        rank, score = (line.partition(" = ")[2] for line in example.sentence.comments[-2:])
-        if rank == "1":
-            lists.append([])
-        lists[-1].append((float(score), example.gold))
-        assert int(rank) == len(lists[-1])
-    assert [entry[0][1] for entry in lists] == [example.gold for example in read_conllu(best.out.split("\n"))]
-    for entry in lists:
-        values = [score for score, _ in entry]
-        assert values == sorted(values, reverse=True)
-        assert len({tree for _, tree in entry}) == len(entry) == 4
+    check_k_best_lists(folder / name, folder / "test.conllu")
 
 
 @pytest.mark.parametrize("name", MODELS)
