@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -52,17 +53,27 @@ def everything(by_kind: dict[str, list[Example]]) -> list[Example]:
     return [example for examples in by_kind.values() for example in examples]
 
 
+def work_unit(nodeid: str) -> str:
+    """Return which tests run in one process: those of a file share fixtures, those of graph parsers large kernels."""
+    path = nodeid.partition("::")[0]
+    return "graph" if "graph" in path or path.endswith("test_experiments_trials.py") else path
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Divide the tests by `work_unit`: the groups of xdist's own schedulers are files, or lost in pytest 9.2."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    scheduler: Any = import_module("xdist.scheduler").LoadScopeScheduling(config, log)
+    scheduler._split_scope = work_unit
+    return scheduler
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests of a file on one worker, and all that compile the graph parsers' kernels on the same one.
-
-    Compiled kernels are cached on disk, but two workers that need the same kernel at once compile it twice.
-    """
+    """Mark as slow what compiles kernels that nothing else needs: training and online decoding with crossing arcs."""
     for item in items:
         path = item.nodeid.partition("::")[0]
-        uses_graphs = re.search(r"(?<![a-z])graph", item.nodeid) or path.endswith("test_experiments_trials.py")
-        item.add_marker(pytest.mark.xdist_group("graph" if uses_graphs else path))
-        # Training and online decoding with crossing arcs have kernels that nothing else needs.
         crossing = path.endswith(("test_graph_online_decoder.py", "test_graph_learner.py"))
         if (crossing and "non-projective" in item.nodeid) or path.endswith("test_experiments_trials.py"):
             item.add_marker(pytest.mark.slow)

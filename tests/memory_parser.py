@@ -14,10 +14,10 @@ from typing import Any, ClassVar, Self, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from batch_parser import BatchParser
 from treetune.corpus.projectivity import is_projective
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ConfigError, DataError, ModelError
-from treetune.evaluation.scorers import TREES, Scorer
 from treetune.models.base import Candidate, OnlineDecoder
 from treetune.models.learning_options import LearnerConfig, LearningOptions
 
@@ -70,7 +70,7 @@ class MemoryLearner:
         model.memory = weights
 
 
-class MemoryParser:
+class MemoryParser(BatchParser):
     """Refuses constraints that are not projective."""
 
     kind: ClassVar[str] = "memory"
@@ -85,14 +85,6 @@ class MemoryParser:
     def is_trained(self) -> bool:
         return self.memory is not None
 
-    @property
-    def scorer(self) -> Scorer:
-        return TREES
-
-    @property
-    def is_stacked(self) -> bool:
-        return True
-
     def with_options(self, **options: Any) -> Self:
         for name in options:
             if name != "suffix":
@@ -100,9 +92,6 @@ class MemoryParser:
         other = copy.copy(self)
         other.suffix = options["suffix"]
         return other
-
-    def predict(self, sentence: Sentence, *, constraint: Tree | None = None) -> Tree:
-        return self.predict_batch([sentence], constraints=None if constraint is None else [constraint])[0]
 
     def predict_batch(
         self, sentences: Sequence[Sentence], *, threads: int = 1, constraints: Sequence[Tree] | None = None
@@ -124,9 +113,6 @@ class MemoryParser:
             raise ModelError("this parser is not trained yet")
         return self.memory.get(sentence.forms) or Tree.of(range(len(sentence)), ["new"] * len(sentence))
 
-    def k_best(self, sentence: Sentence, k: int, *, constraint: Tree | None = None) -> list[Candidate[Tree]]:
-        return self.k_best_batch([sentence], k, constraints=None if constraint is None else [constraint])[0]
-
     def k_best_batch(
         self, sentences: Sequence[Sentence], k: int, *, threads: int = 1, constraints: Sequence[Tree] | None = None
     ) -> list[list[Candidate[Tree]]]:
@@ -142,9 +128,6 @@ class MemoryParser:
 
     def score(self, sentence: Sentence, output: Tree | Candidate[Tree]) -> float:
         return float(self.features(sentence, output)[0].sum())
-
-    def check_learning(self, **options: Unpack[LearningOptions]) -> None:
-        LearnerConfig(**options)
 
     def learner(
         self,

@@ -85,7 +85,7 @@ def train_all(folder: Path) -> None:
     models: dict[str, Any] = {
         "transition": transition,
         "clusters": TransitionParser(beam=1, features="clusters", clusters=str(clusters)).fit(examples, epochs=1),
-        "graph": GraphParser(decoder="non-projective").fit(examples, epochs=1),
+        "graph": GraphParser().fit(examples, epochs=1).with_options(decoder="non-projective"),
         "joint": GraphParser(labels="joint").fit(examples, epochs=1),
         "graph2": GraphParser(order=2).fit(examples, epochs=1),
         "tagger": Tagger(columns=("upos", "xpos")).fit(examples, epochs=1),

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from batch_parser import BatchParser
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import DataError, unknown_name
-from treetune.evaluation.scorers import TREES, Scorer
 from treetune.models.base import Candidate
 from treetune.models.learning_options import LearnerConfig, LearningOptions
 from treetune.models.registry import MODELS, PARSERS, Preset
@@ -85,7 +85,7 @@ class StubOnlineDecoder:
         return True
 
 
-class StubParser:
+class StubParser(BatchParser):
     kind: ClassVar[str] = "stub"
 
     def __init__(self, **options: Any) -> None:
@@ -100,14 +100,6 @@ class StubParser:
     def is_trained(self) -> bool:
         return self.weights is not None
 
-    @property
-    def scorer(self) -> Scorer:
-        return TREES
-
-    @property
-    def is_stacked(self) -> bool:
-        return True
-
     def with_options(self, **options: Any) -> Self:
         for name in options:
             if name not in SEARCH_OPTIONS:
@@ -116,16 +108,10 @@ class StubParser:
         other.options = {**self.options, **options}
         return other
 
-    def predict(self, sentence: Sentence, *, constraint: Tree | None = None) -> Tree:
-        return self.predict_batch([sentence], constraints=None if constraint is None else [constraint])[0]
-
     def predict_batch(
         self, sentences: Sequence[Sentence], *, threads: int = 1, constraints: Sequence[Tree] | None = None
     ) -> list[Tree]:
         return [found[0].output for found in self.k_best_batch(sentences, 1, constraints=constraints)]
-
-    def k_best(self, sentence: Sentence, k: int, *, constraint: Tree | None = None) -> list[Candidate[Tree]]:
-        return self.k_best_batch([sentence], k, constraints=None if constraint is None else [constraint])[0]
 
     def k_best_batch(
         self,
@@ -157,9 +143,6 @@ class StubParser:
 
     def score(self, sentence: Sentence, output: Tree | Candidate[Tree]) -> float:
         return 0.0
-
-    def check_learning(self, **options: Unpack[LearningOptions]) -> None:
-        LearnerConfig(**options)
 
     def learner(
         self,

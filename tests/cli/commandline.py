@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -14,6 +15,8 @@ import pytest
 
 from treetune.cli import main, training_progress
 from treetune.config.run import Report
+from treetune.corpus.conllu import read_conllu
+from treetune.corpus.sentence import Tree
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,25 @@ def run(*arguments: object, stdin: str | bytes = "", terminal: bool = False, sho
 def sets(*changes: str) -> list[str]:
     """Return the options that make some changes of settings."""
     return [part for change in changes for part in ("--set", change)]
+
+
+def check_k_best_lists(model: Path, path: Path) -> None:
+    """Check that the trees of 4-best lists are distinct and sorted, and that the first is the one that is parsed."""
+    result = run("parse", model, path, "--k-best", 4)
+    best = run("parse", model, path)
+    assert (result.code, result.err) == (0, "")
+    lists: list[list[tuple[float, Tree]]] = []
+    for example in read_conllu(result.out.split("\n")):
+        rank, score = (line.partition(" = ")[2] for line in example.sentence.comments[-2:])
+        if rank == "1":
+            lists.append([])
+        lists[-1].append((float(score), example.gold))
+        assert int(rank) == len(lists[-1])
+    assert [entry[0][1] for entry in lists] == [example.gold for example in read_conllu(best.out.split("\n"))]
+    for entry in lists:
+        scores = [score for score, _ in entry]
+        assert scores == sorted(scores, reverse=True)
+        assert len({tree for _, tree in entry}) == len(entry) == 4
 
 
 def stop_after(monkeypatch: pytest.MonkeyPatch, epochs: int, error: BaseException, *, stage: str = "model") -> None:

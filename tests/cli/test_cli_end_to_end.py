@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 from cli_samples import column
-from commandline import Result, run
+from commandline import Result, check_k_best_lists, run
 
 from treetune import storage
 from treetune.cli import demo as demo_module
@@ -162,21 +162,7 @@ def test_constraints_that_cannot_be_met_name_the_sentence(folder: Path, tmp_path
 
 
 def test_k_best_lists_are_sorted_and_distinct(folder: Path) -> None:
-    result = run("parse", folder / "model", folder / "test.conllu", "--k-best", 4)
-    best = run("parse", folder / "model", folder / "test.conllu")
-    assert result.code == 0
-    lists: list[list[tuple[float, Tree]]] = []
-    for example in read_conllu(result.out.split("\n")):
-        rank, score = (line.partition(" = ")[2] for line in example.sentence.comments[-2:])
-        if rank == "1":
-            lists.append([])
-        lists[-1].append((float(score), example.gold))
-        assert int(rank) == len(lists[-1])
-    assert [entry[0][1] for entry in lists] == [example.gold for example in read_conllu(best.out.split("\n"))]
-    for entry in lists:
-        scores = [score for score, _ in entry]
-        assert scores == sorted(scores, reverse=True)
-        assert len({tree for _, tree in entry}) == len(entry) == 4
+    check_k_best_lists(folder / "model", folder / "test.conllu")
 
 
 def test_a_beam_of_one_is_another_parser(folder: Path) -> None:

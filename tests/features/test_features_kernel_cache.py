@@ -194,14 +194,14 @@ def test_folders_of_older_sources_are_removed(folder: Path) -> None:
 def writable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """Make every folder read-only but those below the paths in the list."""
     allowed: list[Path] = []
-    write = kernel_cache._write
+    make_folder = kernel_cache._make_folder
 
-    def refuse(path: Path, content: bytes) -> None:
-        if not any(path.is_relative_to(parent) for parent in allowed):
-            raise PermissionError(13, "Permission denied", str(path))
-        write(path, content)
+    def refuse(folder: Path) -> None:
+        if not any(folder.is_relative_to(parent) for parent in allowed):
+            raise PermissionError(13, "Permission denied", str(folder))
+        make_folder(folder)
 
-    monkeypatch.setattr(kernel_cache, "_write", refuse)
+    monkeypatch.setattr(kernel_cache, "_make_folder", refuse)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "home"))

@@ -6,6 +6,7 @@ that was killed cannot remove its own; the next one that writes to the folder do
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sys
@@ -70,7 +71,7 @@ def exclusive(path: str | Path) -> Iterator[None]:
 
 
 def _open_locked(lock: Path) -> int:
-    while True:
+    for _ in range(1000):
         handle = os.open(lock, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o666)
         if try_lock(handle) is False:
             owner = os.read(handle, 1000).decode("ascii", "replace")
@@ -81,6 +82,7 @@ def _open_locked(lock: Path) -> int:
             if os.path.samestat(os.fstat(handle), lock.lstat()):
                 return handle
         os.close(handle)
+    raise OSError(errno.ENOLCK, "No locks in this file system", str(lock))
 
 
 def temporary_name(final: Path) -> Path:

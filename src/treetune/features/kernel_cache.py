@@ -3,7 +3,8 @@
 numba's own cache looks at the file of a kernel alone, stops at an index that it cannot read, and ignores a folder that
 it may not write to. This one keeps a file for each kernel, signature and processor, in a folder whose name has a hash
 of all kernel sources and of the versions of the compiler: after any change the kernels are compiled again. What
-cannot be read is compiled again too.
+cannot be read is compiled again too. Of processes that need the same kernel at the same time one compiles it
+(`kernel_locks.py`).
 
 Folders, in this order: that of the environment variable NUMBA_CACHE_DIR, `__pycache__` of the package, the user's
 cache folder, a temporary folder. Kernels are read from all of them and written to the first that can be written, so
@@ -32,6 +33,7 @@ import llvmlite
 import numba
 import numpy as np
 
+from treetune.features.kernel_locks import hold, release
 from treetune.features.linked_code import set_environments
 
 # Untyped, and in some versions of numba private.
@@ -116,8 +118,8 @@ def is_compiled(kernel: Any) -> bool:
 class KernelCache:
     """The compiled code of one kernel on disk, with the methods that numba calls: a dispatcher's `_cache`.
 
-    A file is a checksum, the key, the code. There is no index: processes that compile the same kernel at the same time
-    write the same file.
+    A file is a checksum, the key, the code. There is no index: processes that compile the same kernel write the same
+    file.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -134,11 +136,21 @@ class KernelCache:
             yield from folder.glob(f"{self._name}.*{SUFFIX}")
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the compiled code for a signature, None if it is missing or cannot be used."""
+        """Return the compiled code for a signature, None if it has to be compiled, which `save_overload` has to end."""
         # What compiled code may call. `target_context.refresh()` would import all that the compiler knows, which takes
         # a quarter of the time of a short parse.
         _runtime.rtsys.initialize(target_context)
         key = sig, target_context.codegen().magic_tuple()
+        found = self._load(key, target_context)
+        if found is None:
+            _lock(self._file(key))
+            # Another process may have written it since.
+            found = self._load(key, target_context)
+            if found is not None:
+                release(self._file(key))
+        return found
+
+    def _load(self, key: Any, target_context: Any) -> Any:
         for folder in cache_folders():
             try:
                 content = (folder / self._file(key)).read_bytes()
@@ -153,10 +165,15 @@ class KernelCache:
 
     def save_overload(self, sig: Any, compiled: Any) -> None:
         """Write the compiled code for a signature to the first folder that can be written to."""
-        set_environments(compiled)
-        if compiled.library.has_dynamic_globals:
-            return
         key = sig, compiled.codegen.magic_tuple()
+        try:
+            set_environments(compiled)
+            if not compiled.library.has_dynamic_globals:
+                self._save(key, compiled)
+        finally:
+            release(self._file(key))
+
+    def _save(self, key: Any, compiled: Any) -> None:
         content = _serialize.dumps((key, compiled._reduce()))
         content = hashlib.sha256(content).digest() + content
         for folder in cache_folders():
@@ -178,10 +195,23 @@ class KernelCache:
         return f"{self._name}.{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}{SUFFIX}"
 
 
+def _lock(name: str) -> None:
+    """Lock the file of a kernel in the folder where it is going to be written."""
+    for folder in cache_folders():
+        with suppress(OSError):
+            _make_folder(folder)
+            hold(folder / name)
+            return
+
+
+def _make_folder(folder: Path) -> None:
+    if not folder.is_dir():
+        folder.mkdir(parents=True, exist_ok=True)
+        _remove_stale(folder)
+
+
 def _write(path: Path, content: bytes) -> None:
-    if not path.parent.is_dir():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _remove_stale(path.parent)
+    _make_folder(path.parent)
     temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
     try:
         temporary.write_bytes(content)

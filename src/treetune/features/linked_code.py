@@ -10,6 +10,8 @@ import gc
 from importlib import import_module
 from typing import Any
 
+from treetune.features.kernel_locks import release_all
+
 # Untyped, and in part private: where a later version of numba lacks something, its own compiler is used.
 _codegen: Any = import_module("numba.core.codegen")
 _compiler: Any = import_module("numba.core.compiler")
@@ -65,6 +67,9 @@ class EntryCompiler(_compiler.Compiler):  # type: ignore[misc]
         gc.disable()
         try:
             return super().compile_extra(func)
+        except BaseException:
+            release_all()
+            raise
         finally:
             if was_enabled:
                 gc.enable()

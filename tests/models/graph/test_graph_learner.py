@@ -154,12 +154,17 @@ def bytes_of(parser: GraphParser, treebank: Sequence[Example], *, passes: int = 
     return repr(config["labels"]).encode() + b"".join(tensors[name].tobytes() for name in sorted(tensors))
 
 
-def test_options_change_what_is_learned() -> None:
+def learned(*, learning: dict[str, Any] | None = None, **options: Any) -> bytes:
     treebank = random_treebank(2, count=20, longest=6, projective=False)
+    return bytes_of(make_parser(**options), treebank, **(learning or {}))
 
-    def learned(*, learning: dict[str, Any] | None = None, **options: Any) -> bytes:
-        return bytes_of(make_parser(**options), treebank, **(learning or {}))
 
+@pytest.mark.parametrize("decoder", ["non-projective"])
+def test_the_decoder_changes_what_is_learned(decoder: str) -> None:
+    assert learned(decoder=decoder) != learned()
+
+
+def test_options_change_what_is_learned() -> None:
     usual = learned()
     assert usual == learned(learning={"learner": "mira", "k": 5, "clip": 0.1})
     assert usual == learned(max_memory=1.0)
@@ -171,7 +176,6 @@ def test_options_change_what_is_learned() -> None:
         learned(learning={"clip": 0.001}),
         learned(learning={"cost_augmented": True}),
         learned(labels="joint"),
-        learned(decoder="non-projective"),
         learned(order=2),
         learned(features="hall2011"),
         learned(min_lifted=1),

@@ -145,7 +145,8 @@ def test_a_file_keeps_everything(options: dict[str, Any], tmp_path: Path) -> Non
     treebank = random_treebank(3, count=15, longest=6, projective=False)
     if options.pop("base_trees", False):
         treebank = stacked(treebank)
-    before = trained(treebank, **options)
+    decoder = options.pop("decoder", "projective")
+    before = trained(treebank, **options).with_options(decoder=decoder)
     save(before, tmp_path / "model")
     after = load(tmp_path / "model")
     assert isinstance(after, GraphParser)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from transition_learner_twin import TwinLearner, check_equal, drawn, random_treebank
+from transition_learner_twin import TwinLearner, check_epochs, check_equal, drawn, random_treebank
 from transition_samples import TEMPLATES, all_trees
 from transition_twin import LEFT, GoldArcs, Rules, State
 from weights_twin import cells_of
@@ -34,13 +33,7 @@ def test_learning_is_that_of_the_twin(update: str, beam: int, memo_from: int, mo
     treebank = random_treebank(beam, count=25)
     parser = TransitionParser(beam=beam, features=TEMPLATES, min_count=1)
     learner = TransitionLearner(parser, treebank, learner="perceptron", update=update, seed=5)
-    learner.explore = 0.7
-    twin = TwinLearner(learner, treebank)
-    draw = random.Random(beam)
-    for _ in range(3):
-        order = draw.sample(range(25), 25)
-        assert learner.learn(np.array(order)) == twin.learn(order) > 0
-        check_equal(learner, twin)
+    check_epochs(learner, treebank, seed=beam)
 
 
 @pytest.mark.parametrize(("beam", "learner"), [(1, "perceptron"), (4, "perceptron"), (4, "mira")])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numba import njit
-from transition_learner_twin import TwinLearner, check_equal, random_treebank
+from transition_learner_twin import TwinLearner, check_epochs, check_equal, random_treebank
 from transition_samples import TEMPLATES, all_trees
 from transition_twin import GoldArcs, Rules, State
 from weights_twin import cells_of
@@ -44,13 +44,7 @@ def test_learning_is_that_of_the_twin(
     monkeypatch.setattr(search, "MEMO_FROM_BEAM", memo_from)
     treebank = random_treebank(beam, count=25)
     learner = make_learner(treebank, beam=beam, learner="mira", update=update, k=k, clip=clip, seed=3)
-    learner.explore = 0.7
-    twin = TwinLearner(learner, treebank)
-    draw = random.Random(beam)
-    for _ in range(3):
-        order = draw.sample(range(25), 25)
-        assert learner.learn(np.array(order)) == twin.learn(order) > 0
-        check_equal(learner, twin)
+    check_epochs(learner, treebank, seed=beam)
 
 
 @pytest.mark.parametrize("update", ["max-violation", "dynamic"])

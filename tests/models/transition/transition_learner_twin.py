@@ -186,3 +186,14 @@ def check_equal(learner: TransitionLearner, twin: TwinLearner) -> None:
         assert frozen.scale == scale
         assert cells_of(frozen.tensors()) == cells
     assert learner.rows.rows == len(twin.weights.rows)
+
+
+def check_epochs(learner: TransitionLearner, treebank: Sequence[Example], *, seed: int) -> None:
+    """Check that a learner that explores does the same as its twin in three epochs."""
+    learner.explore = 0.7
+    twin = TwinLearner(learner, treebank)
+    draw = random.Random(seed)
+    for _ in range(3):
+        order = draw.sample(range(len(treebank)), len(treebank))
+        assert learner.learn(np.array(order)) == twin.learn(order) > 0
+        check_equal(learner, twin)
