@@ -1,0 +1,13 @@
+"""Natural logical forms (Alshawi et al. 2011): meanings as expressions over words, encoded as labelled trees."""
+
+from treetune.semantics.expression import ABSTRACTION, UNSPECIFIED, Expression
+from treetune.semantics.notation import format_expression, format_indented, parse_expression
+
+__all__ = [
+    "ABSTRACTION",
+    "UNSPECIFIED",
+    "Expression",
+    "format_expression",
+    "format_indented",
+    "parse_expression",
+]
