@@ -1,0 +1,130 @@
+"""Patterns over expressions: what they match, what their variables bind, and what is said of a wrong one."""
+
+from __future__ import annotations
+
+import pytest
+
+from treetune.corpus.sentence import Sentence
+from treetune.errors import ConfigError
+from treetune.semantics import parse_expression
+from treetune.semantics.matching import Matcher
+from treetune.semantics.patterns import parse_pattern
+
+BOUGHT = "[acquired/stealthily:[in, ^, 2002], Chirpy+Systems, companies.two:profitable:[producing, ^, pet+accessories]]"
+GIVEN = "[gave/not, Ann, and{Bob, Carla:old}, book.a]"
+WANTED = "[wants, Ann, [sell/to, ^, (and{houses, cars}).her]] & [sold/was, _, house.the]"
+
+
+def found(pattern: str, expression: str, *, lemmas: dict[str, str] | None = None, forms: bool = False) -> list[str]:
+    """Return the bindings of all matches as ``name=expression``."""
+    parsed = parse_expression(expression)
+    sentence = Sentence.of([])
+    if lemmas is not None:
+        numbered = list(parsed.words())
+        for number, node in enumerate(numbered, start=1):
+            object.__setattr__(node, "position", number)
+        words = [node.word for node in numbered]
+        sentence = Sentence.of(words, lemmas=[lemmas.get(word, word) for word in words])
+    matches = Matcher(parse_pattern(pattern), forms=forms).find(parsed, sentence)
+    return [" ".join(f"{name}={one}" for name, one in match.bindings.items()) for match in matches]
+
+
+COMPANIES = "companies.two:profitable:[producing, ^, pet+accessories]"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expression", "expected"),
+    [
+        ("[acquired, ?who, ?what]", BOUGHT, [f"who=Chirpy+Systems what={COMPANIES}"]),
+        ("[ACQUIRED, ?who, ?]", BOUGHT, ["who=Chirpy+Systems"]),
+        ("[acquir*, ?who, ...]", BOUGHT, ["who=Chirpy+Systems"]),
+        ("[acquired, ?who]", BOUGHT, []),
+        ("[sold|acquired, ?who, ?]", BOUGHT, ["who=Chirpy+Systems"]),
+        # Modifiers of the text are ignored; those of the pattern are required, forbidden or optional, in any order.
+        ("[acquired:[in, ^, ?when]/stealthily, ?who, ?]", BOUGHT, ["when=2002 who=Chirpy+Systems"]),
+        ("[acquired/openly, ?who, ?]", BOUGHT, []),
+        ("[acquired/!stealthily, ?who, ?]", BOUGHT, []),
+        ("[acquired/!openly, ?who, ?]", BOUGHT, ["who=Chirpy+Systems"]),
+        ("[acquired:[on, ^, ?day]?/?how, ?who, ?]", BOUGHT, ["how=stealthily who=Chirpy+Systems"]),
+        ("[acquired:[in, ^, ?when]?, ?who, ?]", BOUGHT, ["when=2002 who=Chirpy+Systems"]),
+        ("companies:?one:?other", BOUGHT, [
+            "one=profitable other=[producing, ^, pet+accessories]",
+            "one=[producing, ^, pet+accessories] other=profitable",
+        ]),
+        ("companies~two", BOUGHT, [""]),
+        ("companies:two", BOUGHT, []),
+        # Compounds: the last word is the head.
+        ("chirpy+?name", BOUGHT, ["name=Chirpy+Systems"]),
+        ("?name=systems", BOUGHT, ["name=Chirpy+Systems"]),
+        ("?name=chirpy", BOUGHT, ["name=Chirpy"]),
+        # The abstraction stands for what is modified, or for the argument before.
+        ("[producing, ?who, ?what]", BOUGHT, ["who=companies.two:profitable what=pet+accessories"]),
+        ("[producing, ^, ?what]", BOUGHT, ["what=pet+accessories"]),
+        ("[producing, companies:profitable, ?what]", BOUGHT, ["what=pet+accessories"]),
+        ("[sell, ?who, ?what]", WANTED, ["who=Ann what=and{houses, cars}.her"]),
+        ("[sell, ?who, cars]", WANTED, ["who=Ann"]),
+        ("[sell, ?who, and{?a, cars}]", WANTED, ["who=Ann a=houses"]),
+        ("[sell, ?who, or{?a, cars}]", WANTED, []),
+        ("[sell, ?who, and{?a, ?b, ?c}]", WANTED, []),
+        # What is unspecified is bound to no variable, unless it is optional.
+        ("[sold, ?who, ?what]", WANTED, []),
+        ("[sold, ?who?, ?what]", WANTED, ["what=house.the"]),
+        ("[sold, _, ?what]", WANTED, ["what=house.the"]),
+        ("[gave, ?who, ?whom, ?what]", GIVEN, ["who=Ann whom=and{Bob, Carla:old} what=book.a"]),
+        ("[gave, ?who, ?whom=carla, ?what]", GIVEN, ["who=Ann whom=Carla:old what=book.a"]),
+        ("[gave/!not, ?who, ...]", GIVEN, []),
+        # One variable, one thing.
+        ("[saw, ?who, ?who]", "|[saw, Ann, ann], [saw, Ann, Bob]|", ["who=Ann"]),
+        ("|?a, Dublin|", "|Dublin, Paris|", ["a=Paris"]),
+        ('"U.S."+?x', '"U.S."+Steel', ['x="U.S."+Steel']),
+        ('"*"', "|a, b|", []),
+    ],
+)  # fmt: skip
+def test_matches(pattern: str, expression: str, expected: list[str]) -> None:
+    assert found(pattern, expression) == expected
+
+
+def test_words_match_by_form_or_lemma() -> None:
+    lemmas = {"acquired": "acquire", "companies": "company"}
+    assert found("[acquire, ?who, company]", BOUGHT, lemmas=lemmas) == ["who=Chirpy+Systems"]
+    assert found("[acquired, ?who, companies]", BOUGHT, lemmas=lemmas) == ["who=Chirpy+Systems"]
+    assert found("[acquire, ?who, company]", BOUGHT, lemmas=lemmas, forms=True) == []
+    assert found("[acquire, ?who, company]", BOUGHT) == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "may"),
+    [
+        ("[acquire, ?who, ?what]", True),
+        ("[acquire|sell, ?who, ?what:small]", False),
+        ("[acquire, ?who, ?what:!small/small?]", True),
+        ("[acq*, and{ann, ?}, ?]", False),
+        ("[acq*, ?who, ?what=growler]", True),
+    ],
+)
+def test_sentences_without_the_words_of_a_pattern_are_told_at_once(pattern: str, may: bool) -> None:
+    sentence = Sentence.of(["Chirpy", "acquired", "Growler"], lemmas=["Chirpy", "acquire", "Growler"])
+    assert Matcher(parse_pattern(pattern)).may_match(sentence) is may
+
+
+def test_variables_are_listed_in_the_order_of_the_text() -> None:
+    pattern = parse_pattern("[acquire:[in, ^, ?when]?/!?never, ?who, ?what=and{?a, ?who}]")
+    assert pattern.variables == ("when", "who", "what", "a")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "problem"),
+    [
+        ("[acquired, ?who", "character 16: expected ',' or ']', found the end"),
+        ("", "character 1: expected a word, a variable, '[', '(', '|', '^' or '_', found the end"),
+        ("[a,,b]", "character 4: expected a word, a variable, '[', '(', '|', '^' or '_', found ','"),
+        ('[a, "b]', "character 8: expected the end of a quoted word"),
+        ("a b", "character 3: expected the end, found 'b'"),
+        ("[a, ..., b]", "character 8: expected ']', found ','"),
+        ("(a", "character 3: expected ')', found the end"),
+    ],
+)
+def test_a_wrong_pattern_is_told_with_its_place(pattern: str, problem: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        parse_pattern(pattern)
+    assert str(error.value) == f"pattern {pattern!r}, {problem}"
