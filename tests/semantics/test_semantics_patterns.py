@@ -84,6 +84,41 @@ def test_matches(pattern: str, expression: str, expected: list[str]) -> None:
     assert found(pattern, expression) == expected
 
 
+def sentence_of(rows: str) -> Sentence:
+    """Return the sentence of words with tag and FEATS: ``sold/VERB/VerbForm=Fin``."""
+    cells = [cell.split("/") for cell in rows.split()]
+    columns: list[list[str]] = [[cell[column] if len(cell) > column else "_" for cell in cells] for column in range(3)]
+    return Sentence.of(columns[0], upos=columns[1], feats=columns[2])
+
+
+@pytest.mark.parametrize(
+    ("words", "expression", "expected"),
+    [
+        # Subjects of clauses around, of infinitives, of coordinated and of adverbial clauses.
+        ("Ann wants/VERB/F to sell/VERB/F toys", "[wants#2, Ann#1, [sell#4/to#3, _, toys#5]]", ["who=Ann what=toys"]),
+        ("Ann asked/VERB/F Bob to sell/VERB/F toys", "[asked#2, Ann#1, Bob#3, [sell#5/to#4, _, toys#6]]",
+         ["who=Bob what=toys"]),
+        ("Ann came/VERB/F and sell/VERB/F toys", "[came#2, Ann#1] & [sell#4/and#3, _, toys#5]", ["who=Ann what=toys"]),
+        ("Ann came/VERB/F to sell/VERB/F toys", "[came#2:[sell#4/to#3, _, toys#5], Ann#1]", ["who=Ann what=toys"]),
+        ("Ann left/VERB/F after/SCONJ/_ sell/VERB/F toys", "[left#2:[after#3, ^, [sell#4, _, toys#5]], Ann#1]",
+         ["who=Ann what=toys"]),
+        ("Toys were seen/VERB/Voice=Pass and sell/VERB/F", "[seen#3/were#2, _, Toys#1] & [sell#5/and#4, _, _]", []),
+        # The passive has an unknown subject; so has everything where there are no FEATS, or nobody around.
+        ("Ann says/VERB/F toys sell/VERB/Voice=Pass", "[says#2, Ann#1, [sell#4, _, toys#3]]", []),
+        ("Ann wants/VERB/_ to sell/VERB/_ toys", "[wants#2, Ann#1, [sell#4/to#3, _, toys#5]]", []),
+        ("Time to sell/VERB/F toys", "Time#1:[sell#3/to#2, _, toys#4]", []),
+        # Relative pronouns, and none.
+        ("people who/PRON/PronType=Rel sell/VERB/F toys", "people#1:[sell#3, who#2, toys#4]", ["who=people what=toys"]),
+        ("toys that/PRON/PronType=Rel people sell/VERB/F", "toys#1:[sell#4, people#3, that#2]",
+         ["who=people what=toys"]),
+        ("toys people sell/VERB/F", "toys#1:[sell#3, people#2, ^]", ["who=people what=toys"]),
+    ],
+)  # fmt: skip
+def test_who_is_meant_by_an_argument_that_is_missing(words: str, expression: str, expected: list[str]) -> None:
+    matches = Matcher(parse_pattern("[sell, ?who, ?what]")).find(parse_expression(expression), sentence_of(words))
+    assert [" ".join(f"{name}={one}" for name, one in match.bindings.items()) for match in matches] == expected
+
+
 def test_words_match_by_form_or_lemma() -> None:
     lemmas = {"acquired": "acquire", "companies": "company"}
     assert found("[acquire, ?who, company]", BOUGHT, lemmas=lemmas) == ["who=Chirpy+Systems"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from treetune.corpus.sentence import ABSENT, Sentence
 from treetune.semantics.expression import Expression
@@ -11,6 +11,7 @@ from treetune.semantics.patterns import (
     ANY_CONNECTIVE,
     Abstracted,
     Anything,
+    Core,
     MembersPattern,
     ModifierPattern,
     Pattern,
@@ -18,6 +19,7 @@ from treetune.semantics.patterns import (
     Unspecified,
     WordPattern,
 )
+from treetune.semantics.places import Place
 
 Bindings = Mapping[str, Expression]
 
@@ -28,41 +30,6 @@ class Match:
 
     expression: Expression
     bindings: Bindings
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """An expression where it stands; `referent` is what ``^`` in it stands for: the expression it modifies.
-
-    In a tuple that is an argument, ``^`` is the argument before it: who wants to do something does it.
-    """
-
-    node: Expression
-    referent: Place | None = None
-
-    def parts(self) -> Iterator[Place]:
-        """Yield the parts of a tuple, a collection or a sequence."""
-        before = None
-        for index, part in enumerate(self.node.parts):
-            inner = Place(part, before or self.referent)
-            # An argument that is ^ stands for what the whole tuple modifies.
-            yield Place(part, self.referent) if part.kind == "abstraction" else inner
-            if self.node.kind == "tuple" and index and part.kind != "unspecified":
-                before = self.referent if part.kind == "abstraction" else inner
-
-    def modifiers(self) -> Iterator[tuple[str, Place]]:
-        """Yield the modifiers with their connectives; each modifies the expression with all others."""
-        for index, (connective, modifier) in enumerate(self.node.modifiers):
-            others = (*self.node.modifiers[:index], *self.node.modifiers[index + 1 :])
-            yield connective, Place(modifier, Place(replace(self.node, modifiers=others), self.referent))
-
-    def below(self) -> Iterator[Place]:
-        """Yield the place and all places in it."""
-        yield self
-        for part in self.parts():
-            yield from part.below()
-        for _, modifier in self.modifiers():
-            yield from modifier.below()
 
 
 class Matcher:
@@ -87,8 +54,8 @@ class Matcher:
 
     def find(self, expression: Expression, sentence: Sentence) -> Iterator[Match]:
         """Yield the matches in the expression of a sentence, outer ones first."""
-        search = _Search(sentence, self._forms)
-        for place in Place(expression).below():
+        search = _Search(self._forms)
+        for place in Place(expression, sentence).below():
             if place.node.kind in ("abstraction", "unspecified"):
                 continue
             seen: list[Bindings] = []
@@ -102,24 +69,27 @@ class Matcher:
 class _Search:
     """Backtracking over what a pattern may stand for in one sentence."""
 
-    sentence: Sentence
     forms: bool
 
     def match(self, pattern: Pattern, place: Place, bound: Bindings) -> Iterator[Bindings]:
         kind, core = place.node.kind, pattern.core
-        if kind == "unspecified" and pattern.is_optional:
+        if place.stands_for is not None and not self._is_literal(core, place):
+            yield from self.match(pattern, place.stands_for, bound)
+        elif kind in ("unspecified", "abstraction") and pattern.is_optional:
             yield bound
-        elif kind == "abstraction" and not isinstance(core, Abstracted):
-            if place.referent is not None:
-                yield from self.match(pattern, place.referent, bound)
-            elif pattern.is_optional:
-                yield bound
         elif kind == "collection" and isinstance(core, WordPattern | TuplePattern):
-            for member in list(place.parts())[1:]:
+            for member in place.parts()[1:]:
                 yield from self.match(pattern, member, bound)
         else:
             for found in self._core(pattern, place, bound):
                 yield from self._modifiers(pattern.modifiers, list(place.modifiers()), found)
+
+    def _is_literal(self, core: Core, place: Place) -> bool:
+        """Whether a pattern asks for ^, for _ or for the relative pronoun itself."""
+        if isinstance(core, WordPattern):
+            return self._is_word(core, place)
+        wanted = {Abstracted: "abstraction", Unspecified: "unspecified"}.get(type(core))
+        return place.node.kind == wanted
 
     def _core(self, pattern: Pattern, place: Place, bound: Bindings) -> Iterator[Bindings]:
         named = self._bind(pattern.variable, place.node, bound)
@@ -127,17 +97,12 @@ class _Search:
             return
         node, core = place.node, pattern.core
         if isinstance(core, TuplePattern):
-            parts = list(place.parts())
+            parts = place.parts()
             if node.kind == "tuple" and (len(parts) >= len(core.items) if core.more else len(parts) == len(core.items)):
                 yield from self._all(core.items, parts, named)
         elif isinstance(core, MembersPattern):
             yield from self._members(core, place, named)
-        elif (
-            (isinstance(core, WordPattern) and node.kind == "word" and self._is_word(core, node))
-            or (isinstance(core, Anything) and node.kind != "unspecified")
-            or (isinstance(core, Unspecified) and node.kind == "unspecified")
-            or (isinstance(core, Abstracted) and node.kind == "abstraction")
-        ):
+        elif self._is_literal(core, place) or (isinstance(core, Anything) and place.meant is not None):
             yield named
 
     def _bind(self, name: str | None, node: Expression, bound: Bindings) -> Bindings | None:
@@ -155,7 +120,7 @@ class _Search:
             yield from self._all(patterns[1:], places[1:], found)
 
     def _members(self, core: MembersPattern, place: Place, bound: Bindings) -> Iterator[Bindings]:
-        parts = list(place.parts())
+        parts = place.parts()
         if place.node.kind != ("sequence" if core.head is None else "collection"):
             return
         if core.head is not None:
@@ -186,8 +151,11 @@ class _Search:
         for index, found in fits:
             yield from self._modifiers(others, [*given[:index], *given[index + 1 :]], found)
 
-    def _is_word(self, core: WordPattern, node: Expression) -> bool:
-        lemma = ABSENT if self.forms or node.position is None else self.sentence.lemmas[node.position]
+    def _is_word(self, core: WordPattern, place: Place) -> bool:
+        node = place.node
+        if node.kind != "word":
+            return False
+        lemma = ABSENT if self.forms or node.position is None else place.sentence.lemmas[node.position]
         names = [node.word.casefold(), *([] if lemma == ABSENT else [lemma.casefold()])]
         return any(name in core.words or (core.prefixes and name.startswith(core.prefixes)) for name in names)
 
