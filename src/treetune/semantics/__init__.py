@@ -1,6 +1,7 @@
 """Natural logical forms (Alshawi et al. 2011): meanings as expressions over words, encoded as labelled trees."""
 
 from treetune.semantics.expression import ABSTRACTION, UNSPECIFIED, Expression
+from treetune.semantics.from_ud import from_ud
 from treetune.semantics.notation import format_expression, format_indented, parse_expression
 
 __all__ = [
@@ -9,5 +10,6 @@ __all__ = [
     "Expression",
     "format_expression",
     "format_indented",
+    "from_ud",
     "parse_expression",
 ]
