@@ -103,20 +103,37 @@ def sentence_of(rows: str) -> Sentence:
         ("Ann left/VERB/F after/SCONJ/_ sell/VERB/F toys", "[left#2:[after#3, ^, [sell#4, _, toys#5]], Ann#1]",
          ["who=Ann what=toys"]),
         ("Toys were seen/VERB/Voice=Pass and sell/VERB/F", "[seen#3/were#2, _, Toys#1] & [sell#5/and#4, _, _]", []),
-        # The passive has an unknown subject; so has everything where there are no FEATS, or nobody around.
+        # The passive has an unknown subject.
         ("Ann says/VERB/F toys sell/VERB/Voice=Pass", "[says#2, Ann#1, [sell#4, _, toys#3]]", []),
-        ("Ann wants/VERB/_ to sell/VERB/_ toys", "[wants#2, Ann#1, [sell#4/to#3, _, toys#5]]", []),
         ("Time to sell/VERB/F toys", "Time#1:[sell#3/to#2, _, toys#4]", []),
+        ("toys were sell/VERB/Voice=Pass by/ADP Ann", "[sell#3/were#2, Ann#5/by#4, toys#1]", ["who=Ann what=toys"]),
+        ("toys were sell/VERB/Voice=Pass by/ADP Ann and Bob", "[sell#3/were#2, and#6{Ann#5/by#4, Bob#7}, toys#1]",
+         ["who=and{Ann, Bob} what=toys"]),
+        ("dolls sank/VERB/F and toys sell/VERB/Tense=Past|VerbForm=Part",
+         "[sank#2, dolls#1] & [sell#5/and#3, _, toys#4]", []),
         # Relative pronouns, and none.
         ("people who/PRON/PronType=Rel sell/VERB/F toys", "people#1:[sell#3, who#2, toys#4]", ["who=people what=toys"]),
         ("toys that/PRON/PronType=Rel people sell/VERB/F", "toys#1:[sell#4, people#3, that#2]",
          ["who=people what=toys"]),
         ("toys people sell/VERB/F", "toys#1:[sell#3, people#2, ^]", ["who=people what=toys"]),
+        # Without tags, by words.
+        ("Ann says toys were sell", "[says#2, Ann#1, [sell#5/were#4, _, toys#3]]", []),
+        ("toys were sell by Ann", "[sell#3/were#2, Ann#5/by#4, toys#1]", ["who=Ann what=toys"]),
+        ("Ann wants to sell toys", "[wants#2, Ann#1, [sell#4/to#3, _, toys#5]]", ["who=Ann what=toys"]),
+        ("Ann left after sell toys", "[left#2:[after#3, ^, [sell#4, _, toys#5]], Ann#1]", ["who=Ann what=toys"]),
+        ("people who sell that", "people#1:[sell#3, who#2, toys#4]", ["who=people what=toys"]),
+        ("they left after sell that", "[left#2:[sell#4/after#3, ^, that#5], they#1]", ["who=left what=that"]),
     ],
 )  # fmt: skip
 def test_who_is_meant_by_an_argument_that_is_missing(words: str, expression: str, expected: list[str]) -> None:
     matches = Matcher(parse_pattern("[sell, ?who, ?what]")).find(parse_expression(expression), sentence_of(words))
     assert [" ".join(f"{name}={one}" for name, one in match.bindings.items()) for match in matches] == expected
+
+
+def test_what_a_pronoun_stands_for_matches_once() -> None:
+    pattern = Matcher(parse_pattern("[saw, ?who, ?what]"))
+    expression = parse_expression("[saw#1:[left#4, who#3, _], Ann#2, [saw#7, ^, Bob#6]]")
+    assert len(list(pattern.find(expression, sentence_of("saw Ann who left now Bob saw")))) == 2
 
 
 def test_words_match_by_form_or_lemma() -> None:

@@ -56,7 +56,7 @@ class Matcher:
         """Yield the matches in the expression of a sentence, outer ones first."""
         search = _Search(self._forms)
         for place in Place(expression, sentence).below():
-            if place.node.kind in ("abstraction", "unspecified"):
+            if place.meant is not place:
                 continue
             seen: list[Bindings] = []
             for found in search.match(self.pattern, place, {}):
@@ -92,7 +92,7 @@ class _Search:
         return place.node.kind == wanted
 
     def _core(self, pattern: Pattern, place: Place, bound: Bindings) -> Iterator[Bindings]:
-        named = self._bind(pattern.variable, place.node, bound)
+        named = self._bind(pattern.variable, place.bare(), bound)
         if named is None:
             return
         node, core = place.node, pattern.core
