@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from treetune.semantics.expression import (
     ABSTRACTION,
-    UNCOVERED,
     UNSPECIFIED,
     Expression,
     Kind,
@@ -12,8 +11,8 @@ from treetune.semantics.expression import (
     order_modifiers,
 )
 
-GAPS = 20
-"""A part is put at most this far behind the last one."""
+GAPS = 3
+"""A tuple with more free positions than this is closed up; other composites always are."""
 
 
 class Draft:
@@ -42,34 +41,34 @@ class Draft:
 
     def put(self, position: int, other: Draft) -> None:
         """Put a part at a position, or at the next free one if that is taken."""
-        position = min(position, max(self.parts, default=0) + GAPS)
         while position in self.parts:
             position += 1
         self.parts[position] = other
         other.parent = self
 
     def finish(self) -> Expression:
-        """Return the expression: free positions before the last part are unspecified, modifiers in canonical order.
+        """Return the expression: free positions of a tuple are unspecified, modifiers in canonical order.
 
-        The first part of a composite is headed by a word: if it is not, the first that is comes to the front.
+        A collection without members is its operator.
         """
         if self.kind == "abstraction":
             return ABSTRACTION
         if self.kind == "unspecified":
             return UNSPECIFIED
-        parts: tuple[Expression, ...] = ()
-        if self.parts:
-            parts = tuple(
-                self.parts[place].finish() if place in self.parts else UNSPECIFIED
-                for place in range(max(self.parts) + 1)
-            )
+        if self.kind == "collection" and len(self.parts) == 1:
+            self.parts[0].modifiers += self.modifiers
+            return self.parts[0].finish()
         modifiers: tuple[Modifier, ...] = ()
         if self.modifiers:
             modifiers = tuple((connective, other.finish()) for connective, other in self.modifiers)
             if len(modifiers) > 1:
                 modifiers = order_modifiers(modifiers)
-        return Expression(self.kind, self.word, self.position, parts, modifiers)
+        return Expression(self.kind, self.word, self.position, self._finish_parts() if self.parts else (), modifiers)
 
-    def attach(self, other: Draft) -> None:
-        """Add what no instruction attaches."""
-        self.add(UNCOVERED, other)
+    def _finish_parts(self) -> tuple[Expression, ...]:
+        parts, size = self.parts, max(self.parts) + 1
+        if size == len(parts):
+            return tuple([parts[place].finish() for place in range(size)])
+        if self.kind != "tuple" or size - len(parts) > GAPS:
+            return tuple([parts[place].finish() for place in sorted(parts)])
+        return tuple([parts[place].finish() if place in parts else UNSPECIFIED for place in range(size)])

@@ -152,7 +152,8 @@ class _Parser:
         self._raise(f"expected {expected}, found {'the end' if token.kind == 'end' else repr(token.text)}", token)
 
     def expression(self, depth: int) -> Expression:
-        if depth > MAX_DEPTH:
+        # Half levels: parentheses around a modifier count as much as the modifier.
+        if depth > 2 * MAX_DEPTH:
             self._raise(f"expected expressions nested at most {MAX_DEPTH} deep; found a deeper one", self.here)
         expression = self._compound(depth)
         while self.here.kind == "sign" and self.here.text in RANKS:
@@ -203,9 +204,9 @@ class _Parser:
         return Expression("word", token.text, position)
 
     def _list(self, closing: str, depth: int) -> tuple[Expression, ...]:
-        parts = [self.expression(depth + 1)]
+        parts = [self.expression(depth + 2)]
         while self._take(","):
-            parts.append(self.expression(depth + 1))
+            parts.append(self.expression(depth + 2))
         if not self._take(closing):
             self.fail(f"',', {closing!r} or a connective")
         return tuple(parts)
