@@ -31,8 +31,8 @@ from treetune.semantics.hits import Hit, find_hits
 from treetune.semantics.matching import Matcher
 from treetune.semantics.patterns import parse_pattern
 
-# Cells of a table are cut to this many characters; the other formats have all of them.
-WIDEST = 40
+# Widths of columns; longer cells are cut in tables, and only there.
+NARROWEST, WIDEST = 16, 40
 Rows = Callable[[Sequence[Hit]], Iterator[str]]
 
 ModelHelp = "A parser or pipeline, or a mapper; without it the trees of IN are used, and text is parsed by en."
@@ -67,11 +67,11 @@ def find(
 ) -> None:
     """Find all sentences whose meaning matches a pattern, and what its variables stand for."""
     wanted = parse_pattern(pattern)
-    rows = _formatter(file_format, output, wanted.variables)
+    make_rows = _formatter(file_format, output)
     meanings = Meanings(model, read=read, threads=threads, lenient=lenient, quiet=quiet)
     sources = list(expand(paths, read))
     check_kept(output, (*sources, model))
-    search = _Search(Matcher(wanted, forms=forms), meanings, rows, limit)
+    search = _Search(Matcher(wanted, forms=forms), meanings, make_rows(wanted.variables, sources), limit)
     writing = Writing(output, "searching", quiet)
     writing.write_chunks(search.chunks(sources))
     writing.report(meanings.report, f"{search.hits:,} matches in")
@@ -206,13 +206,18 @@ def _is_readable(file: Path, read: str | None) -> bool:
     return not hidden and (read is not None or bare_name(file).endswith(_SUFFIXES))
 
 
-def _formatter(name: str | None, output: str, variables: Sequence[str]) -> Rows:
+def _formatter(name: str | None, output: str) -> Callable[[Sequence[str], Sequence[str]], Rows]:
+    """Return what makes rows from the variables of a pattern and the files that are searched."""
     suffixes = {".tsv": "tsv", ".jsonl": "json", ".json": "json"}
     chosen = name or suffixes.get(Path(output).suffix, "table")
-    known: dict[str, Callable[[Sequence[str]], Rows]] = {"table": _Table, "tsv": _Tsv, "json": lambda _: _as_json}
+    known: dict[str, Callable[[Sequence[str], Sequence[str]], Rows]] = {
+        "table": _Table,
+        "tsv": lambda variables, _: _Tsv(variables),
+        "json": lambda *_: _as_json,
+    }
     if chosen not in known:
         raise unknown_name("format of matches", chosen, known)
-    return known[chosen](variables)
+    return known[chosen]
 
 
 def _as_json(hits: Sequence[Hit]) -> Iterator[str]:
@@ -239,20 +244,19 @@ class _Tsv:
 
 
 class _Table:
-    """Aligned columns: as wide as in the first batch that has matches."""
+    """Aligned columns, as wide as the first matches need and at least `NARROWEST`."""
 
-    def __init__(self, variables: Sequence[str]) -> None:
+    def __init__(self, variables: Sequence[str], sources: Sequence[str]) -> None:
         self.variables = variables
-        self.widths: list[int] = []
+        self.widths = [max(len(display_name(source)) for source in sources) + len(":1000-1000")]
 
     def __call__(self, hits: Sequence[Hit]) -> Iterator[str]:
         rows = [self._cells(hit) for hit in hits]
-        if rows and not self.widths:
-            header = ("where", *self.variables, "text")
-            self.widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-            rows = [header, tuple("-" * width for width in (*self.widths[:-1], 4)), *rows]
+        if rows and self.variables and len(self.widths) == 1:
+            self.widths += [max(NARROWEST, *map(len, column)) for column in list(zip(*rows, strict=True))[1:-1]]
+            rows = [("where", *self.variables, "text"), (*("-" * width for width in self.widths), "----"), *rows]
         for *cells, text in rows:
-            aligned = [cell.ljust(width) for cell, width in zip(cells, self.widths, strict=False)]
+            aligned = [cell.ljust(width) for cell, width in zip(cells, self.widths, strict=True)]
             yield "  ".join([*aligned, text]) + "\n"
 
     def _cells(self, hit: Hit) -> tuple[str, ...]:

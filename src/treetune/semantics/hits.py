@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 from treetune.corpus.document import ParsedSentence
 from treetune.semantics.expression import Expression
 from treetune.semantics.matching import Match, Matcher
 from treetune.semantics.notation import format_expression
+from treetune.semantics.tokens import is_word
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +76,16 @@ def word_ids(expression: Expression) -> list[int]:
 
 
 def written(expression: Expression, sentence: ParsedSentence) -> str:
-    """Return the words of an expression as the sentence has them, with a space where words are left out."""
-    ids, spans, first = word_ids(expression), sentence.word_spans, sentence.start_char
-    if not ids:
-        return ""
-    parts = []
-    for one, other in pairwise([*ids, ids[-1]]):
-        start, end = spans[one - 1]
-        # Words of one multiword token may share a span.
-        if other == one + 1:
-            end = spans[other - 1][0]
-        parts.append(sentence.text[start - first : max(start, end) - first] + ("" if other in (one, one + 1) else " "))
-    return "".join(parts)
+    """Return the words of an expression as the text has them, with a space where others are left out."""
+    forms, spans, first = sentence.sentence.forms, sentence.word_spans, sentence.start_char
+    runs: list[list[int]] = []
+    for word in word_ids(expression):
+        # Punctuation belongs to no expression.
+        if runs and not any(map(is_word, forms[runs[-1][-1] + 1 : word])):
+            runs[-1].append(word)
+        else:
+            runs.append([word])
+    return " ".join(sentence.text[spans[run[0] - 1][0] - first : spans[run[-1] - 1][1] - first] for run in runs)
 
 
 def span(expression: Expression, sentence: ParsedSentence) -> tuple[int, int]:
