@@ -153,7 +153,8 @@ class _Converter:
         rest = [kid for kid in kids if kid not in conjuncts and kid not in items]
         if not conjuncts and not items:
             return self.core(word, rest)
-        if self.is_clause(word, rest):
+        operators = [kid for one in conjuncts for kid in self.of(self.kids[one], "cc")]
+        if self.is_clause(word, rest) or not (operators or items):
             found = self.core(word, rest)
             for kid in conjuncts + items:
                 found.add("&", self.phrase(kid))
@@ -245,13 +246,15 @@ class _Converter:
         """Return the tuple of a predicate, its arguments and what is missing of them."""
         found = Draft("tuple")
         found.put(0, predicate)
-        self.modify(predicate, own)
+        beside = [kid for kid in own if self._connective(kid) == "&"]
+        self.modify(predicate, [kid for kid in own if kid not in beside])
+        self.modify(found, beside)
         if complement is not None:
             found.put(2, complement)
+        # Objects and complements are in the order of the sentence.
         places = {kid: int(self._look_up(self.arguments, kid)) for kid in arguments}
         for kid in sorted(arguments, key=lambda kid: (places[kid], kid)):
-            argument = self.phrase(kid)
-            found.put(places[kid], argument)
+            found.put(places[kid], self.phrase(kid))
         self.add_missing(found, word, places)
         return found
 
