@@ -103,6 +103,8 @@ class Config:
         if self.objectives and (task == TOKENIZER or not all(one.is_gold for one in self.objectives)):
             kind = "other objectives" if task == TOKENIZER else "objectives with a loss"
             raise self.source.whole(f"{kind} ({self._objectives}) are not for the task {task}; leave them out")
+        if "prune" in self.written.get("pipeline", {}) and not self.pipeline.quantize:
+            raise ConfigError(f"{self.source.key('pipeline', 'prune')} is for quantized models; set quantize = true")
         if self.pipeline.convert and not self.objectives:
             raise self.source.error(
                 "pipeline", "convert", f"expected trees to convert ({self._objectives}), found none"

@@ -15,6 +15,7 @@ from treetune.config.tables import FLAG_NAMES, Source, value_text
 from treetune.errors import unknown_name
 from treetune.models.learning_options import DEFAULT_SEED, LearnerConfig
 from treetune.models.options import option
+from treetune.models.quantize import PRUNE
 from treetune.models.registry import PARSERS, TAGGERS, make_model, preset
 
 PARSER, TOKENIZER, PIPELINE = "parser", "tokenizer", "pipeline"
@@ -84,6 +85,7 @@ class PipelineTable:
         FOLDS, "Folds to jackknife the tags that the parser is trained on; 0: gold tags.", minimum=0
     )
     quantize: bool = option(False, "Prune and quantize the weights: a much smaller file, slightly less accurate.")
+    prune: float = option(PRUNE, "With quantize, leave out weights below this share of the largest.", minimum=0)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,8 +34,8 @@ from treetune.models.pipeline import Pipeline, finds_entities
 
 # A first tagger has at most so many joint tags; XPOS with more is predicted beside FEATS.
 MOST_TAGS = 150
-# Epochs of the models that convert other treebanks; those of the other conventions have much to learn from.
-CONVERSION_EPOCHS = {"theirs": 3, "guided": 6}
+# Epochs of the models that convert other treebanks; the other treebanks are large.
+CONVERSION_EPOCHS = {"theirs": 2, "guided": 6}
 # A morphology is rich if a tag has so many values of FEATS on average.
 RICH = 8
 
