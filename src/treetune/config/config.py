@@ -220,7 +220,7 @@ class Config:
             train = {key: train[key] for key in _TEXT_KEYS if key in train}
         tables: Tables = {"model": dict(model), "learner": dict(learner), "train": train}
         if self.model.task == PIPELINE:
-            tables["pipeline"] = asdict(self.pipeline)
+            tables["pipeline"] = {key: value for key, value in asdict(self.pipeline).items() if value is not None}
         if objectives:
             tables["objective"] = [dict(table) for table in objectives]
         tables = {name: content for name, content in tables.items() if content}
