@@ -191,6 +191,7 @@ def test_light_commands_load_no_kernels(tmp_path: Path) -> None:
         "parse|--help",
         "jackknife|--help",
         "rerank|--help",
+        "uptrain|--help",
         f"evaluate|{gold}|{gold}",
         f"info|{tmp_path / 'model'}",
     ]

@@ -441,7 +441,10 @@ def test_what_of_a_pipeline_cannot_be_fine_tuned(model: Path, questions: Path, t
         ),
         (sets("pipeline.quantize=true"), "pipeline.quantize is for pipelines; the task is parser"),
         (("--task", "tokenizer", "--beam", 2), "--beam is not for tokenizers; leave it out"),
-        (("--task", "pipeline", "--also", "root:x"), "other objectives (--also) are not for the task pipeline; leave"),
+        (
+            ("--task", "pipeline", "--also", "root:x"),
+            "objectives with a loss (--also) are not for the task pipeline; leave",
+        ),
         (
             ("--task", "pipeline", *sets("model.decoder=projective")),
             "model.decoder is an option of graph parsers; the parser is transition",

@@ -157,8 +157,16 @@ def fault(tmp_path: Path, text: str) -> str:
             "[train] choose_by is not for the task pipeline; leave it out",
         ),
         (
-            f"{TRAIN}{OBJECTIVE}[model]\ntask = 'pipeline'\n",
-            "other objectives ([[objective]]) are not for the task pipeline; leave them out",
+            f"{TRAIN}{OBJECTIVE}loss = 'root'\n[model]\ntask = 'pipeline'\n",
+            "objectives with a loss ([[objective]]) are not for the task pipeline; leave them out",
+        ),
+        (
+            f"{TRAIN}{OBJECTIVE}[model]\ntask = 'tokenizer'\n",
+            "other objectives ([[objective]]) are not for the task tokenizer; leave them out",
+        ),
+        (
+            f"{TRAIN}[model]\ntask = 'pipeline'\n[pipeline]\nconvert = true\n",
+            "[pipeline] convert: expected trees to convert ([[objective]]), found none",
         ),
         (
             f"{TRAIN}[model]\ntask = 'tokenizer'\n[run]\nplot = 'p.svg'\n",
@@ -182,9 +190,14 @@ def test_tables(tmp_path: Path, text: str, message: str) -> None:
         ("[[objective]]\nname = 'q'\n", "[objective.q] data: expected the path of a file, found nothing"),
         ("[[objective]]\ndata = 5\n", "[objective.1] data: expected a text, found 5"),
         (
-            f"{OBJECTIVE}weight = 2\n",
-            "[objective.q]: unknown key 'weight'; known: data, dev, k, loss, margin_updates, max_k, name, rate, "
-            "search, start, step, word_dropout",
+            f"{OBJECTIVE}weights = 2\n",
+            "[objective.q]: unknown key 'weights'; known: data, dev, k, loss, margin_updates, max_k, name, rate, "
+            "search, start, step, weight, word_dropout",
+        ),
+        (f"{OBJECTIVE}weight = 0\n", "[objective.q]: q: weight must be a number above 0, found 0.0"),
+        (
+            f"{OBJECTIVE}weight = 2\nrate = 2\n",
+            "[objective.q]: q: weight takes the place of rate; leave one of them out",
         ),
         (f"{OBJECTIVE}margin_updates = 1\n", "[objective.q] margin_updates: expected true or false, found 1"),
         (f"{OBJECTIVE}rate = 'often'\n", '[objective.q] rate: expected a number, found "often"'),

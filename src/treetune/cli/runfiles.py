@@ -93,7 +93,7 @@ class RunFiles:
             if place in places:
                 raise ConfigError(f"{places[place]} and {key} name the same file, {path}; give another name")
             places[place] = key
-            _check_target(path, name, is_folder=name == "checkpoint" and config.has_stages)
+            check_writable(path, name, is_folder=name == "checkpoint" and config.has_stages)
         key = source.short_key("run", "model")
         if start is not None and Path(source.model_path(start)).resolve() == Path(self.model).resolve():
             raise ConfigError(f"{key} would replace {start}, from which the training starts; give another name")
@@ -190,7 +190,8 @@ def _epoch(record: Record) -> tuple[Any, Any]:
     return record.get("stage"), record["epoch"]
 
 
-def _check_target(path: str, what: str, *, is_folder: bool) -> None:
+def check_writable(path: str, what: str, *, is_folder: bool = False) -> None:
+    """Raise ConfigError for a path that cannot be written to; `what` it is says the message."""
     target = Path(path)
     if path == STANDARD_STREAM:
         raise ConfigError(f"the {what} is not written to stdout (-); give the name of a file")

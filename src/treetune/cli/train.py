@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -149,10 +149,13 @@ def _train(run: TrainingRun, files: RunFiles, *, quiet: bool) -> dict[str, Any]:
     return info
 
 
-def objective_tables(given_objectives: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the tables of the objectives ``LOSS:FILE@RATE``; each has a name of its own, after its file."""
+def objective_tables(given_objectives: Sequence[str], others: Iterable[str] = ()) -> list[dict[str, Any]]:
+    """Return the tables of the objectives ``LOSS:FILE@RATE``; each has a name of its own, after its file.
+
+    `others` are names that other objectives have.
+    """
     tables: list[dict[str, Any]] = []
-    taken = {TREEBANK, *METRICS}
+    taken = {TREEBANK, *METRICS, *others}
     for text in given_objectives:
         table = _objective_table(text)
         name = wanted = objective_name(table, 1)

@@ -6,7 +6,8 @@ import re
 import shlex
 import shutil
 from collections.abc import Sequence
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,13 +15,20 @@ from treetune.cli import options
 from treetune.cli.input import is_model, load_pipeline
 from treetune.cli.options import given
 from treetune.cli.parsed_data import ParsedData
-from treetune.cli.runfiles import RunFiles
-from treetune.cli.train import make_config, objective_tables, run_training
+from treetune.cli.runfiles import RunFiles, check_writable
+from treetune.cli.train import objective_tables, run_training
+from treetune.config import Config
+from treetune.config.reading import fingerprint
 from treetune.config.schema import EPOCHS, PIPELINE, TAGGER_EPOCHS
-from treetune.corpus.files import check_kept, check_readable
+from treetune.config.tables import FLAGS
+from treetune.corpus.files import STANDARD_STREAM, check_kept, check_readable
+from treetune.corpus.formats import FORMATS, format_of
 from treetune.corpus.selection import Selection, fingerprints
 from treetune.errors import ConfigError
-from treetune.learning.uptraining import BaseParser
+from treetune.model_names import find_model
+
+if TYPE_CHECKING:
+    from treetune.learning.uptraining import BaseParser
 
 PARSED_SUFFIX = ".parsed.conllu"
 # The name of the parsed data among the objectives.
@@ -57,8 +65,8 @@ def uptrain(
     max_length: Annotated[int, typer.Option(min=1, help="Largest number of words of a sentence.")] = 100,
     duplicates: Annotated[bool, typer.Option("--duplicates", help="Keep sentences that were met before.")] = False,
     agreement: Annotated[
-        float, typer.Option(min=0, max=1, help="With --second, least share of equal arcs in a sentence.")
-    ] = 1.0,
+        float | None, typer.Option(min=0, max=1, help="With --second, least share of equal arcs in a sentence, 1.")
+    ] = None,
     min_confidence: Annotated[
         float | None, typer.Option(min=0, max=1, help="Least mean confidence of a tree, by a calibrated base.")
     ] = None,
@@ -95,38 +103,62 @@ def uptrain(
 
     Base and student of one kind: self-training. The student is chosen by the same options as in treetune train.
     """
-    kept = parsed or f"{model}{PARSED_SUFFIX}"
+    kept = f"{model}{PARSED_SUFFIX}" if parsed is None else parsed
     golds = [_weighted(text) for text in gold or []]
     tables = _tables(kept, golds, epochs=epochs, is_pipeline=task == PIPELINE)
     tables["model"] = given(task=task, parser=parser, beam=beam, features=features, start_from=start_from)
     tables["train"] |= given(dev=dev, seed=seed)
     tables["run"] = {"model": model, "threads": threads}
-    tables["objective"] += objective_tables(also or [])
-    others = [path for path, _ in golds] + [path for path in (dev, *(exclude or ())) if path is not None]
-    for path in (kept, model):
-        check_kept(path, [*sources, *others], flag="--model")
-    for path in (*sources, *others):
-        check_readable(path)
-    excluded = fingerprints([*(exclude or ()), *([dev] if dev else [])])
-    selection = Selection(min_length, max_length, duplicates, excluded)
+    taken = {one["name"] for one in tables["objective"]}
+    tables["objective"] += objective_tables(also or [], taken)
     # Whatever can be wrong about the settings is found before hours of parsing.
-    config = make_config(tables["train"]["treebank"], tables, changes or [])
+    config = Config.of(tables, changes=changes or [], source=FLAGS)
+    others = [path for path, _ in golds] + [path for path in (dev, *(exclude or ())) if path is not None]
     RunFiles.of(config, resume=resume)
-    checks = {"second": second, "min_confidence": min_confidence, "min_margin": min_margin}
-    settings = [base, *checks.values(), agreement, constrained, limit, min_length, max_length]
-    data = ParsedData(sources, kept, selection, limit, read, constrained, settings, quiet)
+    _check_files(sources, others, model, kept, "--model" if parsed is None else "--parsed")
+    selection = Selection(min_length, max_length, duplicates, fingerprints([*(exclude or ()), *([dev] if dev else [])]))
+    checks = given(second=second, agreement=agreement, min_confidence=min_confidence, min_margin=min_margin)
+    data = ParsedData(sources, kept, selection, limit, read, constrained, not config.model.is_tagger, quiet)
+    data.settings = [base, checks, constrained, read, limit, min_length, max_length, data.trees]
     with data.held():
         if base is not None and _is_model(base):
-            other = None if second is None else load_pipeline(second)
-            data.base = BaseParser(load_pipeline(base), other, agreement, min_confidence, min_margin, threads)
+            data.settings += [fingerprint(str(find_model(name))) for name in (base, second) if name is not None]
+            data.base = _base_parser(base, threads, checks)
         else:
-            for name in given(**checks, **({"constrained": True} if constrained else {})):
+            for name in (*checks, *(["constrained"] if constrained else [])):
                 flag = f"--{name.replace('_', '-')}"
                 raise ConfigError(f"{flag} is for a base parser that is a model; give one: --base MODEL")
+            if base is not None and read is not None:
+                raise ConfigError("--read is for a base parser that is a model; a program is given IN as it is")
             data.program = None if base is None else _command(base)
         data.run(resume=resume)
         run_training(config, resume=resume, quiet=quiet, json=json)
         data.remove(keep=parsed is not None)
+
+
+def _check_files(sources: Sequence[str], others: Sequence[str], model: str, kept: str, flag: str) -> None:
+    """Refuse files that cannot be read or written, or would be replaced."""
+    check_writable(kept, "parsed data")
+    if kept.endswith((".gz", ".zst")) or format_of(kept) not in (None, FORMATS["conllu"]):
+        raise ConfigError(f"{flag}: expected a name that ends with .conllu, found {kept}")
+    if Path(kept).resolve() == Path(model).resolve():
+        raise ConfigError(f"--model and --parsed name the same file, {model}; give another name")
+    if [*sources, *others].count(STANDARD_STREAM) > 1:
+        raise ConfigError("stdin (-) can be read once; give the name of a file")
+    check_kept(kept, [*sources, *others], flag=flag)
+    check_kept(model, [*sources, *others], flag="--model")
+    for path in (*sources, *others):
+        check_readable(path)
+
+
+def _base_parser(base: str, threads: int, checks: dict[str, Any]) -> BaseParser:
+    from treetune.learning.uptraining import BaseParser
+
+    second = checks.get("second")
+    if second is None and "agreement" in checks:
+        raise ConfigError("--agreement is between two base parsers; name the other one: --second MODEL")
+    loaded = {} if second is None else {"second": load_pipeline(second)}
+    return BaseParser(load_pipeline(base), threads=threads, **{**checks, **loaded})
 
 
 def _weighted(text: str) -> tuple[str, float]:
@@ -147,12 +179,15 @@ def _tables(kept: str, golds: Sequence[tuple[str, float]], *, epochs: int | None
             raise ConfigError("a pipeline needs a treebank with text and lemmas besides parsed sentences; give --gold")
         return {"train": {"treebank": kept, **given(epochs=epochs)}, "objective": []}
     (first, weight), *others = golds
+    passes = epochs or EPOCHS
+    rounds = max(1, round(passes * weight))
+    named = [(PARSED, kept, 1.0), *((f"gold{number}", *one) for number, one in enumerate(others, start=2))]
     tables: dict[str, Any] = {
-        "train": {"treebank": first, "epochs": max(1, round((epochs or EPOCHS) * weight))},
-        "objective": [{"name": PARSED, "data": kept, "weight": 1 / weight, "start": 1}],
+        "train": {"treebank": first, "epochs": rounds},
+        "objective": [
+            {"name": name, "data": path, "weight": own * passes / rounds, "start": 1} for name, path, own in named
+        ],
     }
-    for number, (path, other) in enumerate(others, start=2):
-        tables["objective"].append({"name": f"gold{number}", "data": path, "weight": other / weight, "start": 1})
     if is_pipeline:
         tables["pipeline"] = {"tagger_epochs": max(1, round((epochs or TAGGER_EPOCHS) * weight))}
     return tables

@@ -123,6 +123,10 @@ class PipelineRun(TextRun):
     def _settings(self) -> dict[str, Any]:
         return dict(self.best["parser"].settings)
 
+    def _objective_tables(self) -> list[dict[str, Any]]:
+        settings = {table["name"]: table for table in self._settings().get("objectives", ())}
+        return [one.table(settings[one.name]) for one in self.config.objectives]
+
     def _model_table(self) -> dict[str, Any]:
         return self.config.model.table(self.model.parser)
 
@@ -130,6 +134,8 @@ class PipelineRun(TextRun):
         parts = {
             name: {"epochs": best.epochs, "best_epoch": best.epoch, **best.settings} for name, best in self.best.items()
         }
+        for part in parts.values():
+            part.pop("objectives", None)
         columns = [name for tagger in self.model.taggers for name in tagger.columns]
         return {"task": PIPELINE, "columns": columns, **parts}
 

@@ -229,6 +229,8 @@ class _PipelineTraining:
         self.others.annotate(plain, self.threads)
         if self.convert and not number:
             examples = self.others.examples(tagger.columns)
+            if not examples:
+                return
             yield from self._convert(convert_tags(tagger, self.treebank, examples, self._trainer("tags", "tagger")))
 
     def _convert(self, steps: Iterator[Progress | Conversion]) -> Iterator[PipelineProgress]:

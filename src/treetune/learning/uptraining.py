@@ -7,11 +7,12 @@ is the co-training of Sagae and Tsujii (2007).
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from treetune.corpus.batches import take_batch
 from treetune.corpus.files import StrPath, display_name, open_atomic, read_chunks
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ConfigError, DataError
@@ -20,6 +21,7 @@ from treetune.models.confidence import calibration_of
 from treetune.models.pipeline import Pipeline
 
 DISAGREEMENT, DOUBT, NARROW = "parsers disagree", "low confidence", "small margin"
+IMPOSSIBLE = "with constraints that no tree has"
 
 
 @dataclass(frozen=True)
@@ -53,13 +55,35 @@ class BaseParser:
         if self.min_confidence is not None:
             calibration_of(self.pipeline.parser)
 
+    def trees(self, sentences: Iterable[Sentence]) -> Iterator[Example]:
+        """Yield sentences with tags and trees to train on, as they come; those that are not worth it are left out."""
+        left = iter(sentences)
+        while batch := take_batch(left):
+            found = self.parse([Example(sentence, Tree.unknown(len(sentence))) for sentence in batch])
+            yield from (one for one in found if isinstance(one, Example))
+
     def parse(self, examples: Sequence[Example], *, constrained: bool = False) -> list[Example | str]:
         """Return each sentence with its tags and its tree, or the reason why it is left out.
 
-        With `constrained` the trees contain the heads and labels that the examples have (forced decoding).
+        With `constrained` the trees contain the heads and labels that the examples have (forced decoding); sentences
+        in which that is impossible are left out.
         """
-        sentences = list(self.pipeline.tag([example.sentence for example in examples], threads=self.threads))
         known = [example.gold for example in examples] if constrained else None
+        try:
+            return self._parsed(examples, known)
+        except DataError:
+            if known is None:
+                raise
+        if len(examples) > 1:
+            middle = len(examples) // 2
+            return [
+                one for part in (examples[:middle], examples[middle:]) for one in self.parse(part, constrained=True)
+            ]
+        self._parsed(examples, None)  # the fault may be another
+        return [IMPOSSIBLE]
+
+    def _parsed(self, examples: Sequence[Example], known: Sequence[Tree] | None) -> list[Example | str]:
+        sentences = list(self.pipeline.tag([example.sentence for example in examples], threads=self.threads))
         lists = self._candidates(sentences, known)
         found: list[Example | str] = []
         for sentence, candidates in zip(sentences, lists, strict=True):
