@@ -87,11 +87,12 @@ def train(
         "objective": objective_tables(also or []),
     }
     # Whatever can be wrong about the settings is found before any data is read.
-    run_training(make_config(treebank, tables, changes or []), resume=resume, quiet=quiet, json=json)
+    config = make_config(treebank, tables, changes or [])
+    run_training(config, resume=resume, quiet=quiet, json=json)
 
 
-def run_training(config: Config, *, resume: bool, quiet: bool, json: bool) -> None:
-    """Train what a configuration says, write the model and report; a training that does not end can be resumed."""
+def run_training(config: Config, *, resume: bool = False, quiet: bool = False, json: bool = False) -> None:
+    """Train as a configuration says, write the model and show what was done."""
     files = RunFiles.of(config, resume=resume)
     with files.held():
         run = TrainingRun.prepare(config, say=partial(note, quiet=quiet))
