@@ -283,7 +283,7 @@ def test_names_of_objectives_are_those_of_their_files(folder: Path, tmp_path: Pa
         (
             "rot:q.conllu",
             "--also rot:q.conllu: unknown loss 'rot'; known: arc-length, attachment, entity-f1, entity-hamming, "
-            "main-verb, partial-tree, program, python, reordering, root, tags, trees, weighted, "
+            "main-verb, nlf, partial-tree, program, python, reordering, root, tags, trees, weighted, "
             "zero-one (did you mean 'root'?)",
         ),
         ("root:q.conllu@0", "q: rate must be a number above 0, found 0.0"),

@@ -141,8 +141,8 @@ def test_a_sum_from_the_tables_of_an_experiment_file_and_back() -> None:
 
 def test_the_table_has_every_loss_under_its_name() -> None:
     assert sorted(LOSSES) == [
-        "arc-length", "attachment", "entity-f1", "entity-hamming", "main-verb", "partial-tree", "program", "python",
-        "reordering", "root", "weighted", "zero-one",
+        "arc-length", "attachment", "entity-f1", "entity-hamming", "main-verb", "nlf", "partial-tree", "program",
+        "python", "reordering", "root", "weighted", "zero-one",
     ]  # fmt: skip
     assert all(kind.name == name for name, kind in LOSSES.items())
 
@@ -153,8 +153,8 @@ def test_the_table_has_every_loss_under_its_name() -> None:
         (
             "rot",
             {},
-            r"unknown loss 'rot'; known: arc-length, attachment, entity-f1, entity-hamming, main-verb, partial-tree, "
-            r"program, python, reordering, root, weighted, "
+            r"unknown loss 'rot'; known: arc-length, attachment, entity-f1, entity-hamming, main-verb, nlf, "
+            r"partial-tree, program, python, reordering, root, weighted, "
             r"zero-one \(did you mean 'root'\?\)",
         ),
         (

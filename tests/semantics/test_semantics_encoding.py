@@ -88,7 +88,7 @@ def test_the_running_example_yields_table_3() -> None:
         if label != "punct"
     ]
     assert sorted(rows) == sorted(TABLE_3.strip().splitlines())
-    assert [tree.heads[3], tree.heads[14]] == [5, 7]
+    assert [tree.heads[3], tree.heads[14]] == [2, 13]
     assert format_expression(decode(tree, FORMS), positions=True) == FIGURE_1
 
 

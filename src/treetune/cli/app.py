@@ -38,6 +38,7 @@ COMMANDS = (
     "validate",
     "demo",
     "reorder",
+    "nlf",
     "compile",
 )
 HELP_OPTIONS = {"help_option_names": ["-h", "--help"]}

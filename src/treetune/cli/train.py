@@ -83,6 +83,11 @@ def train(
     }
     # Whatever can be wrong about the settings is found before any data is read.
     config = make_config(treebank, tables, changes or [])
+    run_training(config, resume=resume, quiet=quiet, json=json)
+
+
+def run_training(config: Config, *, resume: bool = False, quiet: bool = False, json: bool = False) -> None:
+    """Train as a configuration says, write the model and show what was done."""
     files = RunFiles.of(config, resume=resume)
     with files.held():
         run = TrainingRun.prepare(config, say=partial(note, quiet=quiet))

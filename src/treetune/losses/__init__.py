@@ -8,6 +8,7 @@ from treetune.losses.arclength import ArcLength
 from treetune.losses.attachment import Attachment, ZeroOne
 from treetune.losses.base import Loss
 from treetune.losses.function import Function, as_loss
+from treetune.losses.meaning import NaturalLogicalForm
 from treetune.losses.partial import PartialTree
 from treetune.losses.program import Program
 from treetune.losses.reordering import Reordering
@@ -25,6 +26,7 @@ __all__ = [
     "Function",
     "Loss",
     "MainVerb",
+    "NaturalLogicalForm",
     "PartialTree",
     "Program",
     "Reordering",

@@ -11,6 +11,7 @@ from treetune.losses.arclength import ArcLength
 from treetune.losses.attachment import Attachment, ZeroOne
 from treetune.losses.base import Loss
 from treetune.losses.function import Function
+from treetune.losses.meaning import NaturalLogicalForm
 from treetune.losses.partial import PartialTree
 from treetune.losses.program import Program
 from treetune.losses.reordering import Reordering
@@ -27,6 +28,7 @@ LOSSES: dict[str, type[Loss[Any, Any]]] = {
         ArcLength,
         ZeroOne,
         Reordering,
+        NaturalLogicalForm,
         MainVerb,
         EntityHamming,
         EntityF1,

@@ -3,7 +3,7 @@
 A label is a sequence of instructions (Table 2) that build what links a word to its head: ``-`` goes up from the head
 word to the composite it heads, ``[``, ``{`` and ``|`` open a tuple, collection or sequence, a connective or a position
 attaches, ``^`` and ``_`` fill a position, ``*`` is the word itself: ``[:^1-*0``. Punctuation is no part of an
-expression; in a tree it depends on the head of the phrase that it precedes, with the label `PUNCTUATION`.
+expression; in a tree it depends on the word before it, with the label `PUNCTUATION`.
 """
 
 from __future__ import annotations
@@ -43,26 +43,13 @@ def encode(expression: Expression, forms: Sequence[str]) -> Tree:
 
 
 def attach_punctuation(heads: list[int], labels: list[str], words: Sequence[int]) -> None:
-    """Make each token that is no word a dependent of the head of the phrase that it precedes, else of the root."""
-    if len(words) == len(heads) - 1:
-        return
-    edges = list(range(len(heads)))
-    for word in words:
-        # The first word of each phrase.
-        head = word
-        while head > 0 and edges[head] >= word:
-            edges[head] = word
-            head = heads[head]
-    root, following = next(word for word in words if heads[word] == 0), len(words)
-    for token in range(len(heads) - 1, 0, -1):
-        if following and words[following - 1] == token:
-            following -= 1
-            continue
-        head = words[following] if following < len(words) else root
-        first = head
-        while following < len(words) and heads[head] > 0 and edges[heads[head]] == first:
-            head = heads[head]
-        heads[token], labels[token] = head, PUNCTUATION
+    """Make each token that is no word a dependent of the word before it, at the start of the word behind."""
+    last, wanted = words[0], set(words)
+    for token in range(1, len(heads)):
+        if token in wanted:
+            last = token
+        else:
+            heads[token], labels[token] = last, PUNCTUATION
 
 
 def is_label(label: str) -> bool:

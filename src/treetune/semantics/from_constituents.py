@@ -20,7 +20,7 @@ _NOUNS = frozenset(("NN", "NNS", "NNP", "NNPS", "PRP", "CD", "$", "EX", "WP", "N
 _VERBS = frozenset(("VB", "VBD", "VBG", "VBN", "VBP", "VBZ", "MD", "TO"))
 _CLAUSES = frozenset(("S", "SINV", "SQ", "SBARQ", "SBAR"))
 _BE = frozenset(
-    ["be", "am", "is", "are", "was", "were", "been", "being", "'s", "'re", "'m", "get", "got", "gets", "getting"]
+    ("be", "am", "is", "are", "was", "were", "been", "being", "'s", "'re", "'m", "get", "got", "gets", "getting")
 )
 _AUXILIARIES = _BE | frozenset(["have", "has", "had", "having", "'ve", "'d", "do", "does", "did"])
 _UPOS = {
