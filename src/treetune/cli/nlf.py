@@ -10,6 +10,7 @@ import typer
 
 from treetune.cli.console import EXIT_CODES, note, write, write_json
 from treetune.cli.input import DEFAULT_MODEL, Input, ReadHelp, input_format, is_model, load_pipeline
+from treetune.cli.nlf_find import draw, find
 from treetune.cli.nlf_training import train
 from treetune.cli.output import TextChunk, Writing
 from treetune.corpus.faults import SkipReport
@@ -240,6 +241,6 @@ nlf = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
 )
-for command in (convert, encode, decode, train, evaluate):
+for command in (convert, encode, decode, train, evaluate, find, draw):
     nlf.command(epilog=EXIT_CODES)(command)
 nlf.command("map", epilog=EXIT_CODES)(map_text)

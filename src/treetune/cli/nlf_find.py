@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +13,7 @@ import typer
 
 from treetune.cli.compiling import compile_for
 from treetune.cli.console import for_terminal
-from treetune.cli.input import DEFAULT_MODEL, Input, ReadHelp, input_format, load_parser, parse_sentences
+from treetune.cli.input import DEFAULT_MODEL, Input, ReadHelp, input_format, load_pipeline, parse_sentences
 from treetune.cli.output import TextChunk, Writing
 from treetune.corpus.batches import take_batch
 from treetune.corpus.document import ParsedSentence
@@ -22,20 +22,22 @@ from treetune.corpus.files import STANDARD_STREAM, check_kept, display_name, ope
 from treetune.corpus.formats import FORMATS, bare_name, find_format, format_of
 from treetune.corpus.sentence import Example
 from treetune.errors import DataError, unknown_name
+from treetune.models.mapper import Mapper
 from treetune.models.pipeline import Pipeline
 from treetune.semantics import parse_expression
 from treetune.semantics.drawing import expression_svg
 from treetune.semantics.expression import Expression
-from treetune.semantics.from_ud import from_ud
 from treetune.semantics.hits import Hit, find_hits
 from treetune.semantics.matching import Matcher
+from treetune.semantics.meanings import meaning_of
 from treetune.semantics.patterns import parse_pattern
 
 # Widths of columns; longer cells are cut in tables, and only there.
 NARROWEST, WIDEST = 16, 40
 Rows = Callable[[Sequence[Hit]], Iterator[str]]
+Expressed = Callable[[], Expression]
 
-ModelHelp = "A parser or pipeline, or a mapper; without it the trees of IN are used, and text is parsed by en."
+ModelHelp = "A model with a parser, or of 'treetune nlf train'; without it trees of IN, or en for text."
 ModelOption = Annotated[str | None, typer.Option("--model", metavar="MODEL", help=ModelHelp)]
 ReadOption = Annotated[str | None, typer.Option("--read", metavar="NAME", help=ReadHelp)]
 ThreadsOption = Annotated[int, typer.Option(min=1, help="Threads to parse with; the result is the same.")]
@@ -95,7 +97,8 @@ def draw(
         picture = expression_svg(parse_expression(source))
     else:
         check_kept(output, (source, model))
-        found = next(islice(Meanings(model, read=read, quiet=quiet).read_all(source), sentence - 1, sentence), None)
+        batches = Meanings(model, read=read, quiet=quiet).batches(source)
+        found = next(islice(chain.from_iterable(batches), sentence - 1, sentence), None)
         if found is None:
             problem = f"expected at least {sentence} sentences to draw one, found fewer"
             raise DataError(problem, path=display_name(source))
@@ -107,7 +110,7 @@ def draw(
 
 @dataclass(slots=True)
 class Meanings:
-    """Reads sentences and makes their expressions, from the trees of the input or of a model."""
+    """Reads sentences and makes their expressions, from the trees of the input or by a model."""
 
     model: str | None
     read: str | None = None
@@ -115,40 +118,43 @@ class Meanings:
     lenient: bool = False
     quiet: bool = False
     report: SkipReport = field(default_factory=SkipReport)
-    _pipeline: Pipeline | None = None
+    _mapper: Mapper | None = None
 
-    def batches(self, source: str) -> Iterator[list[tuple[ParsedSentence, Callable[[], Expression]]]]:
+    def batches(self, source: str) -> Iterator[list[tuple[ParsedSentence, Expressed]]]:
         """Yield the sentences of a file, up to a thousand at a time, each with what makes its expression."""
-        pipeline = self._needed(source)
-        taken = Input(source, input_format(source, self.read, pipeline), lenient=self.lenient, trees=pipeline is None)
-        examples = taken.examples(pipeline, self.report)
+        mapper = self._needed(source)
+        splitter = None if mapper is None else self._splitter(mapper)
+        reads = input_format(source, self.read, splitter)
+        taken = Input(source, reads, lenient=self.lenient, trees=mapper is None)
+        if splitter is not None and mapper is not None:
+            text, name = "text" in reads.holds, self.model or DEFAULT_MODEL
+            compile_for(mapper.pipeline, name, text=text and splitter is mapper.pipeline, quiet=self.quiet)
+        examples = taken.examples(splitter, self.report)
         while batch := take_batch(examples):
-            yield [(parsed, _expression_of(parsed)) for parsed in self._parsed(batch, pipeline)]
+            yield [(parsed, _expressed(parsed)) for parsed in self._parsed(batch, mapper)]
 
-    def read_all(self, source: str) -> Iterator[tuple[ParsedSentence, Callable[[], Expression]]]:
-        """Yield the sentences of a file with what makes their expressions."""
-        return (one for batch in self.batches(source) for one in batch)
-
-    def _parsed(self, batch: Sequence[Example], pipeline: Pipeline | None) -> Iterator[ParsedSentence]:
-        if pipeline is None:
+    def _parsed(self, batch: Sequence[Example], mapper: Mapper | None) -> Iterator[ParsedSentence]:
+        if mapper is None:
             return (ParsedSentence(example.sentence, example.gold) for example in batch)
         sentences = [example.sentence for example in batch]
-        return (ParsedSentence(*pair) for pair in parse_sentences(pipeline, sentences, self.threads))
+        return (ParsedSentence(*pair) for pair in parse_sentences(mapper.pipeline, sentences, self.threads))
 
-    def _needed(self, source: str) -> Pipeline | None:
+    def _needed(self, source: str) -> Mapper | None:
         """Return the model for an input, None if the trees of the input are taken."""
         reads = format_of(source) if self.read is None else find_format(self.read)
         if self.model is None and reads is not None and "trees" in reads.holds:
             return None
-        if self._pipeline is None:
-            name = self.model or DEFAULT_MODEL
-            self._pipeline = load_parser(name)
-            compile_for(self._pipeline, name, text=reads is None or "text" in reads.holds, quiet=self.quiet)
-        return self._pipeline
+        if self._mapper is None:
+            self._mapper = Mapper(load_pipeline(self.model or DEFAULT_MODEL))
+        return self._mapper
+
+    def _splitter(self, mapper: Mapper) -> Pipeline:
+        """Return the pipeline that splits text: that of the model, or the English one if it has no tokenizer."""
+        return load_pipeline(DEFAULT_MODEL) if mapper.pipeline.tokenizer is None else mapper.pipeline
 
 
-def _expression_of(parsed: ParsedSentence) -> Callable[[], Expression]:
-    return lambda: from_ud(parsed.sentence, parsed.tree)
+def _expressed(parsed: ParsedSentence) -> Expressed:
+    return lambda: meaning_of(parsed.sentence, parsed.tree).expression
 
 
 @dataclass(slots=True)
@@ -176,9 +182,7 @@ class _Search:
     def _left(self) -> int | None:
         return None if self.limit is None else self.limit - self.hits
 
-    def _found(
-        self, batch: Sequence[tuple[ParsedSentence, Callable[[], Expression]]], source: str, number: int
-    ) -> Iterator[Hit]:
+    def _found(self, batch: Sequence[tuple[ParsedSentence, Expressed]], source: str, number: int) -> Iterator[Hit]:
         for index, (parsed, meaning) in enumerate(batch, start=number + 1):
             if self.matcher.may_match(parsed.sentence):
                 yield from find_hits(self.matcher, meaning(), parsed, source=display_name(source), number=index)
