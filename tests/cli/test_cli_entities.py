@@ -177,6 +177,29 @@ def test_entities_of_the_treebank_are_learned(folder: Path, monkeypatch: pytest.
     assert treetune.load("n.treetune").entity_tagger is None
 
 
+def test_a_pipeline_with_entities_tags_the_words_of_another_ner_model(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    whole = small_pipeline().with_entity_tagger(entity_tagger())
+    treetune.save(whole, "whole.treetune")
+    write_iob(PETS[:20], "few.iob2")
+    for tagger in ("whole", "small"):
+        words = sets(f"train.tagger={tagger}.treetune")
+        assert (
+            run("train", "few.iob2", "--task", "ner", *words, "--epochs", 1, "--model", f"{tagger}.ner", "-q").code == 0
+        )
+    outputs = {
+        run("tag", f"{model}.ner", "few.iob2", "--tagger", f"{tagger}.treetune").out
+        for model in ("whole", "small")
+        for tagger in ("whole", "small")
+    }
+    assert len(outputs) == 1
+    assert run("tag", "whole.ner", "few.iob2", "--tagger", "ner.treetune").err == (
+        "error: --tagger: ner.treetune has no tagger of words; name a tagger or a pipeline with one\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -160,5 +160,5 @@ def _without_key(misc: str, key: str) -> str:
 
 
 def _with_key(misc: str, key: str, value: str) -> str:
-    rest = _without_key(misc, key)
+    rest = _without_key(misc, key) if key in misc else misc
     return f"{key}={value}" if rest == ABSENT else f"{rest}|{key}={value}"
