@@ -53,10 +53,17 @@ def everything(by_kind: dict[str, list[Example]]) -> list[Example]:
     return [example for examples in by_kind.values() for example in examples]
 
 
+# In the names of files whose tests train graph parsers first of all.
+_GRAPHS = ("graph", "test_experiments_trials", "test_learning_checkpoints")
+
+
 def work_unit(nodeid: str) -> str:
-    """Return which tests run in one process: those of a file share fixtures, those of graph parsers large kernels."""
+    """Return which tests run in one process: those of a file share fixtures, those of graph parsers large kernels.
+
+    A process that needs a kernel while another compiles it has to wait.
+    """
     path = nodeid.partition("::")[0]
-    return "graph" if "graph" in path or path.endswith("test_experiments_trials.py") else path
+    return "graph" if any(name in path for name in _GRAPHS) else path
 
 
 @pytest.hookimpl(optionalhook=True)
