@@ -1,4 +1,4 @@
-"""treetune beside UDPipe 1 from raw text to trees, on the test part of UD English EWT, in one run.
+"""treetune beside UDPipe 1 from raw text to trees, on UD English EWT, and on GUM and PUD, in one run.
 
 Both get the raw text of the treebank (sentences joined by a space, paragraphs by an empty line) and write CoNLL-U,
 which the official scorer of Universal Dependencies compares with gold. UDPipe is trained on the same train file
@@ -33,6 +33,9 @@ from treetune.storage import inspect
 METRICS = tuple(TEXT_METRICS)
 PACKAGES = ("numpy", "numba", "ufal.udpipe", "udtools")
 PEER = "udpipe-text"
+# Nobody is trained on these.
+OUT_OF_DOMAIN = {"GUM": Path("ud", "en_gum-test.conllu"), "PUD": Path("ud", "en_pud-test.conllu")}
+FILES = {**PARTS, **OUT_OF_DOMAIN}
 
 
 class Treetune:
@@ -85,6 +88,8 @@ class UDPipe:
 def systems(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the loaded systems by name."""
     found: dict[str, Any] = {"treetune": Treetune(arguments.model)}
+    if arguments.earlier is not None:
+        found["treetune, earlier model"] = Treetune(arguments.earlier)
     if not arguments.alone:
         found["UDPipe"] = UDPipe(arguments.cache / peers.PEERS[PEER].model)
     return found
@@ -157,8 +162,9 @@ def load_seconds(model: str, repeats: int) -> list[float]:
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this benchmark."""
     parser.add_argument("--model", default="en", help="a pipeline (default: that of the package)")
+    parser.add_argument("--earlier", metavar="FILE", help="an earlier model, to compare with")
     parser.add_argument("--alone", action="store_true", help="without UDPipe")
-    parser.add_argument("--parts", nargs="+", choices=list(PARTS), default=list(PARTS), help="of EWT, to score on")
+    parser.add_argument("--parts", nargs="+", choices=list(FILES), default=list(FILES), help="what to score on")
     parser.add_argument("--repeats", type=int, default=5, help="timed rounds (default: %(default)s)")
 
 
@@ -172,7 +178,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     for name, system in found.items():
         for part in arguments.parts:
             measure.say(f"{name}: accuracy on {part}")
-            described[name][part] = scores(system, arguments.data / PARTS[part])
+            described[name][part] = scores(system, arguments.data / FILES[part])
     examples = list(treetune.read_trees(arguments.data / PARTS["test"]))
     text = raw_text(example.sentence for example in examples)
     words = sum(len(example.sentence) for example in examples)

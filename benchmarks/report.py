@@ -170,6 +170,12 @@ def raw_text_table(record: Record) -> str:
         (name, *(f"{system['test'][metric]:.2f}" for metric in metrics), spread(system["conllu_words_per_cpu_second"]))
         for name, system in record["systems"].items()
     ]
+    others = [part for part in next(iter(record["systems"].values())) if part in ("GUM", "PUD")]
+    far = [
+        (f"{name}, {part}", *(f"{system[part][metric]:.2f}" for metric in metrics), "")
+        for part in others
+        for name, system in record["systems"].items()
+    ]
     stages = ", ".join(f"{name} {spread(summary)}" for name, summary in record["stages"].items())
     load, command = (spread(record[f"{what}_cpu_seconds"], 2) for what in ("load", "command"))
     lines = [
@@ -179,7 +185,8 @@ def raw_text_table(record: Record) -> str:
     ]
     if "times_as_fast" in record:
         lines.insert(0, f"treetune is {spread(record['times_as_fast'], 2)} times as fast as UDPipe.")
-    return "\n\n".join([about, markdown(("system", *metrics, "words per CPU-s, text to CoNLL-U"), rows), *lines])
+    header = ("system", *metrics, "words per CPU-s, text to CoNLL-U")
+    return "\n\n".join([about, markdown(header, [*rows, *far]), *lines])
 
 
 def treebanks_table(record: Record) -> str:
