@@ -132,7 +132,10 @@ def _make_tagger(columns: list[tuple[str, ...]], own: tuple[str, ...]) -> Any:
     """Return an untrained tagger; a second one sees the tags of the first."""
     if own == columns[0]:
         return make_model("tag", columns=own)
-    return make_model("tag", columns=own, inputs=columns[0], features="morphology", given=True, shared=True)
+    return make_model(
+        "tag", columns=own, inputs=columns[0], features="morphology", given=True, shared=True, dictionary=10,
+        rare_words=1, tag_beam=24,
+    )  # fmt: skip
 
 
 def _names(columns: tuple[str, ...]) -> str:
