@@ -154,8 +154,9 @@ def _make_tagger(columns: list[tuple[str, ...]], own: tuple[str, ...], clusters:
     if own == columns[0]:
         return make_model("tag", columns=own, clusters=clusters)
     return make_model(
-        "tag", columns=own, clusters=clusters, inputs=columns[0], features="morphology", given=True, shared=True
-    )
+        "tag", columns=own, clusters=clusters, inputs=columns[0], features="morphology", given=True, shared=True,
+        dictionary=10, rare_words=1, tag_beam=24,
+    )  # fmt: skip
 
 
 def _names(columns: tuple[str, ...]) -> str:

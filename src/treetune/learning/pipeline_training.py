@@ -286,7 +286,7 @@ class _PipelineTraining:
 
     def _lemmatizer(self, lemmatizer: Any) -> Iterator[PipelineProgress]:
         """Train the lemmatizer on gold tags and on jackknifed ones."""
-        lemmatizer.learn_casing(self.treebank)
+        lemmatizer.learn_lemmas(self.treebank)
         known = lemmatizer.examples([example.sentence for example in self.treebank] + self.jackknifed)
         held_out = lemmatizer.examples([example.sentence for example in self.dev], repeated=True) if self.dev else []
         for report in self._train(lemmatizer.tagger, known, held_out, "lemmatizer", "lemmatizer"):

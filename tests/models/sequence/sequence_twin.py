@@ -110,10 +110,17 @@ class ChainTwin:
         """Yield every path there is."""
         return itertools.product(*self.allowed)
 
-    def k_best(self, weight: Weight, k: int) -> list[tuple[float, Path_]]:
-        """Return the k best paths; of equals those whose last states come first, as in the kernels."""
+    def k_best(self, weight: Weight, k: int, *, beam: int = 0, gold: Path_ = ()) -> list[tuple[float, Path_]]:
+        """Return the k best paths; of equals those whose last states come first, as in the kernels.
+
+        With a beam, states as good as the last of the best so many are continued, and that of gold.
+        """
         ways: dict[tuple[int, ...], list[tuple[float, Path_]]] = {(self.boundary,) * self.order: [(0.0, ())]}
         for position in range(1, self.n + 1):
+            if 0 < beam < len(ways):
+                worst = sorted((found[0][0] for found in ways.values()), reverse=True)[beam - 1]
+                kept = gold[position - 2 : position - 1]
+                ways = {state: found for state, found in ways.items() if found[0][0] >= worst or state == kept}
             offers: dict[tuple[int, ...], list[tuple[float, Path_]]] = {}
             if self.order == 1:
                 for tag in self.allowed[position - 1]:
@@ -182,7 +189,7 @@ class TwinLearner:
     def changes(self, chain: ChainTwin, gold: Path_) -> list[tuple[int, int, float]]:
         if not gold:
             return []
-        found = chain.k_best(self.weight, self.learner.k)
+        found = chain.k_best(self.weight, self.learner.k, beam=self.learner.model.config.tag_beam, gold=gold)
         paths = [path for _, path in found]
         wrong = [sum(a != b for a, b in zip(gold, path, strict=True)) for path in paths]
         if self.learner.learner == "perceptron":

@@ -42,10 +42,10 @@ def test_learning_is_that_of_the_twin(order: int, options: dict[str, Any]) -> No
 
 
 @pytest.mark.parametrize("learner", ["perceptron", "mira"])
-@pytest.mark.parametrize("order", [1, 2])
-def test_parts_of_tags_are_learned_as_by_the_twin(order: int, learner: str) -> None:
+@pytest.mark.parametrize(("order", "beam"), [(1, 0), (2, 0), (1, 1)])
+def test_parts_of_tags_are_learned_as_by_the_twin(order: int, beam: int, learner: str) -> None:
     examples = random_tagged(order, count=10, tags=JOINT)
-    trained = make_learner(make_tagger(order=order, **MORPHOLOGY), examples, learner=learner)
+    trained = make_learner(make_tagger(order=order, tag_beam=beam, **MORPHOLOGY), examples, learner=learner)
     twin = TwinLearner(trained, examples)
     assert trained.grammar.outputs == len(JOINT) + 4
     for numbers in (range(len(examples)), range(len(examples))):

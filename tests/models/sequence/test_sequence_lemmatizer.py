@@ -127,6 +127,24 @@ def test_feats_and_lemmas_of_new_sentences() -> None:
     assert again.annotate(found) == found
 
 
+def test_known_lemmas_come_before_unknown_ones_that_are_hardly_better(monkeypatch: pytest.MonkeyPatch) -> None:
+    trained_one = trained().lemmatizer
+    assert isinstance(trained_one, Lemmatizer)
+    word = Sentence.of(["blickets"], upos=["NOUN"], xpos=["NNS"], feats=["Number=Plur"])
+    best, second, *_ = trained_one.tagger.k_best(word, 4)
+    lemmas = [apply_script("blickets", candidate.output.values[1]) for candidate in (best, second)]
+    assert lemmas[0] != lemmas[1]
+    for almost, known, expected in (
+        (best.score - second.score, ("NOUN", lemmas[1]), lemmas[1]),
+        (best.score - second.score, ("VERB", lemmas[1]), lemmas[0]),
+        ((best.score - second.score) / 2, ("NOUN", lemmas[1]), lemmas[0]),
+    ):
+        monkeypatch.setattr("treetune.models.sequence.lemmatizer._ALMOST", almost)
+        lemmatizer = Lemmatizer(lemmas=[known]).with_tagger(trained_one.tagger)
+        assert lemmatizer.annotate([word])[0].lemmas[1] == expected
+        assert Lemmatizer.from_state(*lemmatizer.state()).annotate([word])[0].lemmas[1] == expected
+
+
 def test_given_tags_and_lemmas_stay() -> None:
     whole = Sentence.of(["dogs", "ran", "fast"], upos=["NOUN", "VERB", "ADV"], lemmas=["hound", "_", "_"])
     (kept,) = trained().tag([whole], keep_tags=True)

@@ -13,10 +13,10 @@ N, V, A, P, X = range(5)
 LEAST = 5
 
 
-def learn(counts: dict[int, dict[int, int]], least: int = LEAST) -> Lexicon:
+def learn(counts: dict[int, dict[int, int]], least: int = LEAST, least_rare: int = 3) -> Lexicon:
     words = [[word] for word, tags in counts.items() for count in tags.values() for _ in range(count)]
     tags = [[tag] for tags in counts.values() for tag, count in tags.items() for _ in range(count)]
-    return Lexicon.learn(words, tags, size=FIRST_ID + 30, boundary=5, least=least)
+    return Lexicon.learn(words, tags, size=FIRST_ID + 30, boundary=5, least=least, least_rare=least_rare)
 
 
 def of(lexicon: Lexicon, word: int) -> set[int]:
@@ -37,6 +37,12 @@ def test_what_a_word_may_be_depends_on_how_often_it_was_seen() -> None:
     assert of(lexicon, FIRST_ID + 10) == {A} == set(lexicon.sets[kernels.OPEN])
     assert of(lexicon, UNSEEN) == {A, V}  # one that was left out as rare has its own too
     assert of(lexicon, ROOT_ID) == {5}
+
+
+def test_how_many_rare_words_must_have_a_tag_that_unseen_words_may_have() -> None:
+    counts = {**FIRM, FIRST_ID + 10: {A: 1}}
+    assert of(learn(counts), UNSEEN) == {N, V, A, P, X}  # none: anything
+    assert of(learn(counts, least_rare=1), UNSEEN) == {A}
 
 
 def test_without_a_dictionary_any_word_may_be_anything() -> None:
@@ -85,7 +91,7 @@ def test_tags_of_words_with_their_input_tags() -> None:
     assert all(pairs.tag_of(number) == tag for (_, tag), number in numbers.items())
     keys = [[numbers[pair]] for pair, (_, count) in seen.items() for _ in range(count)]
     tags = [[tag] for tag, count in seen.values() for _ in range(count)]
-    lexicon = Lexicon.learn(keys, tags, size=len(pairs), boundary=5, least=LEAST, pairs=pairs)
+    lexicon = Lexicon.learn(keys, tags, size=len(pairs), boundary=5, least=LEAST, least_rare=3, pairs=pairs)
 
     def allowed(word: int, tag: int) -> set[int]:
         return of(lexicon, int(pairs.numbers(np.array([word], np.int32), np.array([tag], np.int32))[0]))

@@ -69,6 +69,17 @@ def test_lists_are_those_of_the_twin_also_where_scores_are_equal(order: int, k: 
         assert [(c.score * tagger.weights.scale, numbers(tagger, c.output)) for c in found] == expected
 
 
+@pytest.mark.parametrize("beam", [1, 2])
+def test_a_beam_continues_the_best_tags_of_each_word(beam: int) -> None:
+    examples = random_tagged(7, count=20, tags=JOINT)
+    tagger = fitted(examples, 7, dictionary=0, tag_beam=beam)
+    for example in examples:
+        expected = twin(tagger, example.sentence).k_best(weight_in(tagger), 3, beam=beam)
+        found = tagger.k_best(example.sentence, 3)
+        assert [(c.score * tagger.weights.scale, numbers(tagger, c.output)) for c in found] == expected
+        assert tagger.predict(example.sentence) == found[0].output
+
+
 @ORDERS
 def test_parts_of_tags_count_as_in_the_twin(order: int) -> None:
     examples = random_tagged(9, tags=JOINT)

@@ -124,7 +124,8 @@ def test_features_are_those_of_named_templates_whatever_the_model() -> None:
         ({"prune": 1.0}, r"prune must be less than 1, found 1.0"),
         ({"max_memory": 0}, r"max_memory must be a number of GB above 0, found 0"),
         ({"features": "best"}, r"unknown feature set 'best'; known: default, lemmas, morphology, ner"),
-        ({"beam": 2}, r"unknown option of taggers 'beam'; known: clusters, columns, dictionary"),
+        ({"tag_beam": 2, "order": 2}, r"tag_beam is an option of order 1, found order 2; leave one of them out"),
+        ({"width": 2}, r"unknown option of taggers 'width'; known: clusters, columns, dictionary"),
     ],
 )
 def test_wrong_options_are_refused(options: dict[str, Any], message: str) -> None:

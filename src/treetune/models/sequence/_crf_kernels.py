@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from treetune.features._kernels import inner, lean_entry
 from treetune.models.sequence._kernels import (
     chain_feature,
+    collect_needed,
     fill_bigrams,
     fill_emissions,
     fill_moves,
@@ -54,7 +55,8 @@ def score_position(work, setup, sentences, base, n, position):  # type: ignore[n
     last_set, set_before = set_at(sentences, base, position - 1), set_at(sentences, base, position - 2)
     previous_start, previous_end = set_range(sets, last_set)
     hash_words(work, setup.templates, sentences.columns, base, n, position, False)
-    fill_bigrams(work, setup, last_set, start, end)
+    collect_needed(work, setup, start, end)
+    fill_bigrams(work, setup, last_set, start, end, False)
     fill_emissions(work, setup, start, end, True)
     return start, end, last_set, set_before, previous_end - previous_start
 

@@ -73,16 +73,23 @@ class Parts(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Working memory of one thread; sizes follow from the sets in use, see `search.make_workspace`."""
+    """Working memory of one thread; sizes follow from the sets in use, see `search.make_workspace`.
+
+    `needed[1 : needed[0] + 1]` are the outputs that a position needs if tags have parts; `is_needed` marks them while
+    they are collected.
+    """
 
     atoms: NDArray[np.uint64]
     parts: NDArray[np.uint64]
     features: NDArray[np.uint64]
     rows: NDArray[np.int64]
     sums: NDArray[np.float64]
+    needed: NDArray[np.int32]
+    is_needed: NDArray[np.bool_]
     emissions: NDArray[np.float64]
     bigrams: NDArray[np.float64]
     moves: NDArray[np.float64]
+    is_open: NDArray[np.bool_]
     scores: NDArray[np.float64]
     back: NDArray[np.int32]
     layers: NDArray[np.int64]
@@ -92,7 +99,10 @@ class Workspace(NamedTuple):
 
 
 class SearchSetup(NamedTuple):
-    """Everything a search needs besides sentences; `outputs` is the number of tags, and the boundary."""
+    """Everything a search needs besides sentences; `outputs` is the number of tags, and the boundary.
+
+    `beam` is the number of states of a position that are continued, 0 for all.
+    """
 
     templates: Templates
     store: Store
@@ -100,6 +110,7 @@ class SearchSetup(NamedTuple):
     parts: Parts
     outputs: int
     second_order: bool
+    beam: int
 
 
 class SearchResult(NamedTuple):
@@ -191,14 +202,38 @@ def clear_sums(sums, tags, start, end):  # type: ignore[no-untyped-def]
 
 
 @inner
+def collect_needed(work, setup, start, end):  # type: ignore[no-untyped-def]
+    """Fill `needed` with tags[start:end] of the sets and their parts, each once, if tags have parts."""
+    parts, needed, is_needed = setup.parts, work.needed, work.is_needed
+    if not parts.outputs.shape[0]:
+        return
+    count = np.uint64(0)
+    for index in range(start, end):
+        tag = np.uint64(setup.sets.tags[index])
+        count += np.uint64(1)
+        needed[count] = np.int32(tag)
+        for i in range(np.uint64(parts.starts[tag]), np.uint64(parts.starts[tag + np.uint64(1)])):
+            part = parts.outputs[i]
+            if not is_needed[np.uint64(part)]:
+                is_needed[np.uint64(part)] = True
+                count += np.uint64(1)
+                needed[count] = part
+    needed[0] = np.int32(count)
+    for index in range(np.uint64(1), count + np.uint64(1)):
+        is_needed[np.uint64(needed[index])] = False
+
+
+@inner
 def sum_rows(work, setup, first, last, start, end):  # type: ignore[no-untyped-def]
-    """Fill `sums` with the sums of rows [first, last), at least for tags[start:end] of the sets and their parts."""
+    """Fill `sums` with the sums of rows [first, last), at least for tags[start:end] of the sets and their parts.
+
+    `collect_needed` was called for these tags.
+    """
+    tags = setup.sets.tags
     if setup.parts.outputs.shape[0]:
-        work.sums[:] = 0.0
-        add_rows(work, setup.store, first, last, setup.sets.tags, np.uint64(0), np.uint64(work.sums.shape[0]))
-    else:
-        clear_sums(work.sums, setup.sets.tags, start, end)
-        add_rows(work, setup.store, first, last, setup.sets.tags, start, end)
+        tags, start, end = work.needed, np.uint64(1), np.uint64(work.needed[0]) + np.uint64(1)
+    clear_sums(work.sums, tags, start, end)
+    add_rows(work, setup.store, first, last, tags, start, end)
 
 
 @inner
@@ -239,10 +274,11 @@ def fill_emissions(work, setup, start, end, is_needed):  # type: ignore[no-untyp
 
 
 @inner
-def fill_bigrams(work, setup, last_set, start, end):  # type: ignore[no-untyped-def]
+def fill_bigrams(work, setup, last_set, start, end, is_pruned):  # type: ignore[no-untyped-def]
     """Fill `bigrams`, a row for each tag of the set before: what templates with the last tag alone say.
 
-    The features of all tags are hashed, then looked up, then added, so that their memory accesses overlap.
+    The features of all tags are hashed, then looked up, then added, so that their memory accesses overlap. With
+    `is_pruned`, only for the tags that are open.
     """
     templates, store, sets = setup.templates, setup.store, setup.sets
     bigrams, sums, tags = work.bigrams, work.sums, sets.tags
@@ -254,6 +290,8 @@ def fill_bigrams(work, setup, last_set, start, end):  # type: ignore[no-untyped-
     begin = np.uint64(templates.bounds[2])
     index = begin
     for previous in range(previous_start, previous_end):
+        if is_pruned and not work.is_open[previous - previous_start]:
+            continue
         last_hash = hash_tag(templates, tags[previous], 0)
         for template in range(first, last):
             features[index] = chain_feature(work.parts, templates, template, last_hash, np.uint64(0))
@@ -262,6 +300,8 @@ def fill_bigrams(work, setup, last_set, start, end):  # type: ignore[no-untyped-
     find_rows(features, work.rows, store, begin, index)
     index = begin
     for previous in range(previous_start, previous_end):
+        if is_pruned and not work.is_open[previous - previous_start]:
+            continue
         sum_rows(work, setup, index, index + (last - first), start, end)
         index += last - first
         row = (previous - previous_start) * size
@@ -319,6 +359,30 @@ def offer(scores, back, offset, k, score, source):  # type: ignore[no-untyped-de
 
 
 @inner
+def close_states(work, layer, states, many, beam, gold_state):  # type: ignore[no-untyped-def]
+    """Set `is_open` for the `beam` best states of a layer, more if they tie, and for that of gold.
+
+    The others lose their ways.
+    """
+    scores, is_open, best = work.scores, work.is_open, work.moves
+    for rank in range(beam):
+        best[rank] = -np.inf
+    for state in range(states):
+        score = scores[layer + state * many]
+        rank = beam
+        while rank > np.uint64(0) and score > best[rank - np.uint64(1)]:
+            rank -= np.uint64(1)
+            if rank + np.uint64(1) < beam:
+                best[rank + np.uint64(1)] = best[rank]
+            best[rank] = score
+    for state in range(states):
+        is_open[state] = scores[layer + state * many] >= best[beam - np.uint64(1)] or state == gold_state
+        if not is_open[state]:
+            for rank in range(many):
+                scores[layer + state * many + rank] = -np.inf
+
+
+@inner
 def search(work, setup, sentences, base, n, k, is_exact, gold):  # type: ignore[no-untyped-def]
     """Find the k best ways to every state of every position; return the score of the `gold` tags (0 if empty).
 
@@ -347,9 +411,14 @@ def search(work, setup, sentences, base, n, k, is_exact, gold):  # type: ignore[
         previous_size = previous_end - previous_start
         has_choice = is_exact or size > np.uint64(1)
         has_moves = has_choice or states > np.uint64(1)
+        is_pruned = has_moves and np.uint64(0) < np.uint64(setup.beam) < states
+        if is_pruned:
+            kept = gold_state if has_gold else states
+            close_states(work, np.uint64(layers[position - 1]), states, many, np.uint64(setup.beam), kept)
         if has_moves:
+            collect_needed(work, setup, start, end)
             hash_words(work, templates, sentences.columns, base, n, position, not has_choice)
-            fill_bigrams(work, setup, last_set, start, end)
+            fill_bigrams(work, setup, last_set, start, end, is_pruned)
         else:
             moves[0] = 0.0
         fill_emissions(work, setup, start, end, has_choice)
@@ -364,6 +433,8 @@ def search(work, setup, sentences, base, n, k, is_exact, gold):  # type: ignore[
                 gold_index += np.uint64(1)
         next_gold = gold_index
         for state in range(states):
+            if is_pruned and not work.is_open[state]:
+                continue
             if has_moves:
                 fill_moves(work, setup, set_before, last_set, start, end, state)
             last_index = state % previous_size

@@ -49,12 +49,16 @@ class TaggerConfig:
     dictionary: int = option(
         5, "Words seen so often can only have tags seen with them, or related ones; 0: any tag.", minimum=0
     )
+    rare_words: int = option(3, "Unseen words can have a tag that so many rare words have.", minimum=1)
     given: bool = option(False, "The dictionary has the tags of a word with its input tags, not of the word alone.")
     shared: bool = option(False, "Tags share weights for the parts they have in common, as Case=Nom.")
     prune: float = option(0.006, "Drop weights below this share of the largest: a smaller file.", minimum=0)
     l2: float = option(1.0, "L2 penalty of the learner crf.", minimum=0)
     max_memory: float = option(2.0, "Most working memory for one sentence, in GB.", search=True)
     clusters: str | None = option(None, "File of word clusters, for feature sets that use them; stored in the model.")
+    tag_beam: int = option(
+        0, "Tags of a word that are continued, the best so far; 0: all, the search is exact. For order 1.", minimum=0
+    )
     spans: bool = option(False, "Tags are IOB2 tags of spans (entities), scored by span F1.")
 
     def __post_init__(self) -> None:
@@ -69,6 +73,8 @@ class TaggerConfig:
             raise ConfigError(f"prune must be less than 1, found {self.prune}")
         if self.given and not {"upos", "xpos"} & set(self.inputs):
             raise ConfigError("given needs the tags of UPOS or XPOS as inputs, found none; name them in inputs")
+        if self.tag_beam and self.order == 2:
+            raise ConfigError("tag_beam is an option of order 1, found order 2; leave one of them out")
         for name in self.inputs:
             if name in self.columns:
                 raise ConfigError(f"the column {name} cannot be both predicted and an input of the tagger")
@@ -111,8 +117,9 @@ class TaggerGrammar:
         words = _split(_words(encoder, pairs, encoded), offsets)
         size = _count_words(encoder) if pairs is None else len(pairs)
         lexicon = Lexicon.learn(
-            words, encode_tags(tags, gold), size=size, boundary=tags.boundary, least=config.dictionary, pairs=pairs
-        )
+            words, encode_tags(tags, gold), size=size, boundary=tags.boundary, least=config.dictionary,
+            least_rare=config.rare_words, pairs=pairs,
+        )  # fmt: skip
         return cls(encoder, tags, lexicon, fitting, pairs, config.shared)
 
     @cached_property
@@ -149,10 +156,16 @@ class TaggerGrammar:
         token_sets, more = fixed_sets(constraints, token_sets, self.lexicon, self.tags)
         return kernels.Sentences(columns, offsets, token_sets), self.lexicon.compiled(more)
 
-    def setup(self, store: Store, order: int, sets: kernels.Sets | None = None) -> kernels.SearchSetup:
+    def setup(self, store: Store, config: TaggerConfig, sets: kernels.Sets | None = None) -> kernels.SearchSetup:
         """Return the setup of a search with these weights; `sets` are by default those of the lexicon."""
         return kernels.SearchSetup(
-            self.templates, store, self.sets if sets is None else sets, self.parts, len(self.tags), order == 2
+            self.templates,
+            store,
+            self.sets if sets is None else sets,
+            self.parts,
+            len(self.tags),
+            config.order == 2,
+            config.tag_beam,
         )
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -102,7 +102,7 @@ class TaggerLearner(OnlineLearner[Tagger, Tags]):
 
     def setup(self) -> kernels.SearchSetup:
         """Return the setup of a search with the current weights."""
-        return self.grammar.setup(self.rows.store, self.model.config.order)
+        return self.grammar.setup(self.rows.store, self.model.config)
 
     def settings(self) -> dict[str, Any]:
         """Return the options of the learner."""

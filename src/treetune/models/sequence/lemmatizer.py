@@ -25,6 +25,8 @@ _TAGGER = "scripts"
 _MOST_SEEN = 5
 # There is no room for more scripts; of so many, those of a single word are left out.
 _MOST_SCRIPTS = 8000
+# Scripts that are compared with the best, and how far behind they may be; MIRA asks for a margin of 1.
+_CANDIDATES, _ALMOST = 4, 0.5
 # The memory of lemmas is dropped at this size.
 _LARGEST_MEMO = 1 << 18
 
@@ -35,16 +37,20 @@ class Lemmatizer:
     """Predicts the lemma of each word from its form, UPOS, XPOS and FEATS; train its `tagger` on `examples`.
 
     Scripts are those of the training data. A word that is known with its tags has one of the lemmas it had, any other
-    the lemma that its affixes suggest.
+    the lemma that its affixes suggest; of scripts that are almost as good as the best, one that makes a lemma of the
+    training data with this UPOS comes first.
     """
 
     kind: ClassVar[str] = "lemmatizer"
 
-    def __init__(self, inputs: Sequence[str] = TAG_COLUMNS, *, turkic: bool = False) -> None:
+    def __init__(
+        self, inputs: Sequence[str] = TAG_COLUMNS, *, turkic: bool = False, lemmas: Iterable[tuple[str, str]] = ()
+    ) -> None:
         self.tagger = Tagger(
             columns=(SCRIPT,), inputs=tuple(inputs), features="lemmas", given=True, shared=True, unknown_dropout=1
         )
         self.turkic = turkic
+        self._lemmas = frozenset(lemmas)
         self._memo: dict[Key, str] = {}
 
     @property
@@ -52,11 +58,12 @@ class Lemmatizer:
         """Whether the lemmatizer can be used."""
         return self.tagger.is_trained
 
-    def learn_casing(self, treebank: Iterable[Example]) -> None:
-        """Find out whether the treebank's language has a dotless i."""
-        self.turkic = is_turkic(
-            pair for example in treebank for pair in zip(example.sentence.forms, example.sentence.lemmas, strict=True)
-        )
+    def learn_lemmas(self, treebank: Sequence[Example]) -> None:
+        """Collect the lemmas of each UPOS, and find out whether the treebank's language has a dotless i."""
+        sentences = [example.sentence for example in treebank]
+        self.turkic = is_turkic(pair for one in sentences for pair in zip(one.forms, one.lemmas, strict=True))
+        every = (pair for one in sentences for pair in zip(one.upos[1:], one.lemmas[1:], strict=True))
+        self._lemmas = frozenset(pair for pair in every if pair[1] != ABSENT)
 
     def examples(self, sentences: Iterable[Sentence], *, repeated: bool = False) -> list[Tagged]:
         """Return what the tagger is trained on: words with their tags as sentences of one word, and their scripts.
@@ -97,6 +104,7 @@ class Lemmatizer:
             scripts = self.tagger.predict_batch([_one_word(key) for key in new], threads=threads)
             for key, tags in zip(new, scripts, strict=True):
                 memo[key] = apply_script(key[0], tags.values[1], turkic=self.turkic)
+            self._prefer_known([key for key in new if (key[1], memo[key]) not in self._lemmas], threads)
         if isinstance(sentences, SentenceTable) and not keep:
             return sentences.with_column("lemmas", [memo[key] for key in _keys(sentences)])
         annotated = []
@@ -108,9 +116,21 @@ class Lemmatizer:
             annotated.append(replace(sentence, lemmas=(ROOT, *lemmas)))
         return annotated
 
+    def _prefer_known(self, keys: Sequence[Key], threads: int) -> None:
+        """Replace lemmas by those of the training data that are almost as good."""
+        if not self._lemmas:
+            return
+        lists = self.tagger.k_best_batch([_one_word(key) for key in keys], _CANDIDATES, threads=threads)
+        for key, (best, *others) in zip(keys, lists, strict=True):
+            for candidate in others:
+                lemma = apply_script(key[0], candidate.output.values[1], turkic=self.turkic)
+                if best.score - candidate.score <= _ALMOST and (key[1], lemma) in self._lemmas:
+                    self._memo[key] = lemma
+                    break
+
     def with_tagger(self, tagger: Tagger) -> Lemmatizer:
         """Return a lemmatizer with another tagger of the same scripts, as a quantized one."""
-        made = Lemmatizer(tagger.config.inputs, turkic=self.turkic)
+        made = Lemmatizer(tagger.config.inputs, turkic=self.turkic, lemmas=self._lemmas)
         made.tagger = tagger
         return made
 
@@ -121,7 +141,10 @@ class Lemmatizer:
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return (configuration, arrays): all that `from_state` needs."""
         config, tensors = state_of_parts({_TAGGER: self.tagger})
-        return {**config, "labels": [], "turkic": self.turkic}, tensors
+        lemmas: dict[str, list[str]] = {}
+        for tag, lemma in sorted(self._lemmas):
+            lemmas.setdefault(tag, []).append(lemma)
+        return {**config, "labels": [], "turkic": self.turkic, "lemmas": lemmas}, tensors
 
     @classmethod
     def from_state(cls, config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Self:
@@ -133,7 +156,11 @@ class Lemmatizer:
         for name in tagger.tags:
             if not is_script(name):
                 raise expected(f"parts.{_TAGGER}.config.labels", "edit scripts", name)
-        made = cls(tagger.config.inputs, turkic=Fields(config).flag("turkic"))
+        fields = Fields(config)
+        # Files of earlier versions have no lemmas.
+        lemmas = fields.table("lemmas") if "lemmas" in fields else Fields({})
+        pairs = [(tag, lemma) for tag in lemmas for lemma in lemmas.texts(tag)]
+        made = cls(tagger.config.inputs, turkic=fields.flag("turkic"), lemmas=pairs)
         made.tagger = tagger
         return made
 

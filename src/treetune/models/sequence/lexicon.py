@@ -75,8 +75,6 @@ FIRM = 20
 # What makes a tag the companion of another: so many words that have both, and so large a part of those with the other;
 # counted are words seen so many times what makes a word known.
 COMPANIONS, COMPANION_SHARE, COMPANION_FIRM = 3, 0.05, 4
-# An unseen word may have the tags of so many rare words.
-LEAST_RARE = 3
 
 Seen = Mapping[int, Counter[int]]
 
@@ -102,6 +100,7 @@ class Lexicon:
         size: int,
         boundary: int,
         least: int,
+        least_rare: int,
         pairs: WordPairs | None = None,
     ) -> Lexicon:
         """Collect the tags of each word that is seen `least` times or more; 0 allows all tags to all words.
@@ -115,6 +114,7 @@ class Lexicon:
             size: One more than the largest number of a word.
             boundary: The number of tags.
             least: How often a word must be seen for its tags to be known.
+            least_rare: How many rare words must have a tag that an unseen word may have.
             pairs: What the numbers of words are, if they are those of pairs of a word and its input tag.
         """
         seen: dict[int, Counter[int]] = defaultdict(Counter)
@@ -122,13 +122,13 @@ class Lexicon:
             for word, tag in zip(numbers, values, strict=True):
                 seen[word][tag] += 1
         everything = tuple(range(boundary))
-        sets = [(boundary,), everything, _open_tags(seen, least) or everything]
+        sets = [(boundary,), everything, _open_tags(seen, least, least_rare) or everything]
         of_word = np.full(size, kernels.OPEN, np.int32)
         of_word[ROOT_ID] = kernels.BOUNDARY
         numbers_of = {tags_of: number for number, tags_of in enumerate(sets)}
         choices: dict[int, set[int]] = {}
         if pairs is not None and least:
-            choices = _choices_of_unseen(seen, pairs, least)
+            choices = _choices_of_unseen(seen, pairs, least, least_rare)
         companions = {} if pairs is not None else _companions(seen, COMPANION_FIRM * least)
         for word in sorted(seen) if least else ():
             counts, choice = seen[word], set(seen[word])
@@ -188,21 +188,21 @@ class Lexicon:
         return cls(tuple(sets), of_word, arrays.bounded("classes", np.int32, size, 0, 2**31 - 1))
 
 
-def _choices_of_unseen(seen: Seen, pairs: WordPairs, least: int) -> dict[int, set[int]]:
+def _choices_of_unseen(seen: Seen, pairs: WordPairs, least: int, least_rare: int) -> dict[int, set[int]]:
     """Return for each input tag the tags of its rare words, or of all its words if these are too few."""
     by_tag: dict[int, dict[int, Counter[int]]] = defaultdict(dict)
     for number, counts in seen.items():
         by_tag[pairs.tag_of(number)][number] = counts
     return {
-        tag: set(_open_tags(own, least)) or {value for counts in own.values() for value in counts}
+        tag: set(_open_tags(own, least, least_rare)) or {value for counts in own.values() for value in counts}
         for tag, own in by_tag.items()
     }
 
 
-def _open_tags(seen: Seen, least: int) -> tuple[int, ...]:
-    """Return the tags of words that are seen less than `least` times."""
+def _open_tags(seen: Seen, least: int, least_rare: int) -> tuple[int, ...]:
+    """Return the tags of at least `least_rare` words that are seen less than `least` times."""
     rare = Counter(tag for counts in seen.values() if counts.total() < least for tag in counts)
-    return tuple(sorted(tag for tag, count in rare.items() if count >= LEAST_RARE))
+    return tuple(sorted(tag for tag, count in rare.items() if count >= least_rare))
 
 
 def _companions(seen: Seen, least: int) -> Mapping[int, set[int]]:

@@ -52,15 +52,19 @@ def make_workspace(
     ways = (int(states.max(initial=1)) + 1) * k
     # One of each template; behind them, those with the last tag for each tag that may be the last.
     room = len(templates.seeds) + widest * int(templates.bounds[1] - templates.bounds[0])
+    outputs = 1 + int(setup.parts.outputs.max(initial=setup.outputs - 1))
     return kernels.Workspace(
         atoms=np.empty(len(templates.atom_seed), np.uint64),
         parts=np.empty(len(templates.seeds), np.uint64),
         features=np.empty(room, np.uint64),
         rows=np.empty(room, np.int64),
-        sums=np.zeros(1 + int(setup.parts.outputs.max(initial=setup.outputs - 1)), np.float64),
+        sums=np.zeros(outputs, np.float64),
+        needed=np.zeros(outputs + 1, np.int32),
+        is_needed=np.zeros(outputs, np.bool_),
         emissions=np.zeros(widest, np.float64),
         bigrams=np.zeros(widest * widest, np.float64),
-        moves=np.zeros(widest, np.float64),
+        moves=np.zeros(max(widest, setup.beam), np.float64),
+        is_open=np.zeros(widest, np.bool_),
         scores=np.empty(ways, np.float64),
         back=np.empty(ways, np.int32),
         layers=np.zeros(longest + 2, np.int64),

@@ -245,7 +245,7 @@ class Tagger(FeatureModel[TaggerConfig, TaggerGrammar, FrozenWeights, Tags]):
         ]
 
     def _setup(self, sets: Sets) -> SearchSetup:
-        return self.grammar.setup(self.weights.store, self.config.order, sets)
+        return self.grammar.setup(self.weights.store, self.config, sets)
 
     def _search(
         self, sentences: Sequence[Sentence], constraints: Sequence[Tags] | None, *, k: int, exact: bool, threads: int
