@@ -142,6 +142,9 @@ PENN = [
     ("(S (S (NP-SBJ (PRP I)) (VP (VBD came))) (CC and) (S (NP-SBJ (PRP I)) (VP (VBD saw))))",
      "[came, I] & [saw/and, I]"),
     ("(NP (QP ($ $) (CD 5) (CD million)) (-NONE- *U*))", "$.5.million"),
+    ("(ADJP (ADJP (RB far) (JJR higher)) (PP (IN than) (NP (NNS sales))))", "higher/far:[than, ^, sales]"),
+    ("(NP (NP (NNS men)) (RRC (ADVP (RB once)) (VP (VBN sold))))", "men:[sold/once, _, ^]"),
+    ("(FRAG (FRAG (NP (NN cat))) (FRAG (NP (NN dog))))", "|cat, dog|"),
     ("(FRAG (NP (NN cat)) (X (SYM x)))", "cat%x"),
 ]  # fmt: skip
 
