@@ -108,6 +108,13 @@ def test_json_lines_hold_all_that_conllu_holds(drawn: list[Example]) -> None:
     assert list(read_json(stream.getvalue().split("\n"), partial=True)) == drawn
 
 
+def test_a_multiword_token_may_be_an_underscore() -> None:
+    lines = ["1-1", "1"]
+    rows = [f"{number}\t_\t_\t_\t_\t_\t{head}\t_\t_\t_" for number, head in zip(lines, ("_", "0"), strict=True)]
+    (example,) = read_conllu([*rows, ""], partial=True)
+    assert list(read_json([format_json(example.sentence, example.gold, None)], partial=True)) == [example]
+
+
 def test_a_document_of_several_sentences_is_one_line() -> None:
     sentences = [json.loads(format_json(one.sentence, one.gold, one.enhanced)) for one in read_conllu(FULL.split("\n"))]
     line = json.dumps({"text": "…", "sentences": sentences * 2})

@@ -87,7 +87,9 @@ def sentence_to_dict(sentence: Sentence, tree: Tree, enhanced: Enhanced | None =
 
 def _multiword(line: str, token: Token) -> dict[str, Any]:
     """Return a multiword token with all columns that its line has."""
-    cells = {name: cell for name, cell in zip(_CELLS, line.split("\t"), strict=True) if cell != ABSENT}
+    pairs = zip(_CELLS, line.split("\t"), strict=True)
+    # An underscore is a form like any other.
+    cells = {name: cell for name, cell in pairs if cell != ABSENT or name == "text"}
     ids = [int(word) for word in cells.pop("id").split("-")]
     return {"id": ids, **cells, "start_char": token.start_char, "end_char": token.end_char}
 
