@@ -85,7 +85,9 @@ class PipelineTable:
         FOLDS, "Folds to jackknife the tags that the parser is trained on; 0: gold tags.", minimum=0
     )
     quantize: bool = option(False, "Prune and quantize the weights: a much smaller file, slightly less accurate.")
-    prune: float = option(PRUNE, "With quantize, leave out weights below this share of the largest.", minimum=0)
+    prune: float = option(
+        PRUNE, "With quantize, leave out weights of the parser below this share of the largest.", minimum=0
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -101,7 +101,7 @@ class PipelineRun(TextRun):
         )  # fmt: skip
         yield from self._stage_reports(self._stages(), reports)
         if table.quantize:
-            self.model = quantize(self.model, prune=table.prune)
+            self.model = quantize(self.model, prune_parser=table.prune)
 
     def _stages(self) -> list[Stage]:
         table, size = self.config.pipeline, len(self.treebank)

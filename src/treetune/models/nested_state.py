@@ -14,21 +14,49 @@ from treetune.models.registry import MODELS, stored_class
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+# The key of the part whose clusters a part has too.
+_SAME_CLUSTERS = "clusters_of"
+
 
 def state_of_parts(parts: Mapping[str, Storable]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return (configuration, arrays) of all parts, each array's name with its part's before it.
 
-    The configuration also has the `labels` of the last part that has any, where `inspect` looks for them.
+    The configuration also has the `labels` of the last part that has any, where `inspect` looks for them. Word clusters
+    that several parts have in common are kept once.
     """
     own: dict[str, Any] = {}
     tensors: dict[str, NDArray[Any]] = {}
     labels: list[str] = []
     for name, part in parts.items():
         config, arrays = part.state()
-        own[name] = {"kind": part.kind, "config": config}
+        own[name] = {"kind": part.kind, "config": _with_clusters_once(config, own)}
         tensors |= {f"{name}.{key}": values for key, values in arrays.items()}
         labels = config.get("labels", labels)
     return {"order": list(parts), "parts": own, "labels": labels}, tensors
+
+
+def _with_clusters_once(config: dict[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the configuration of a part; the name of an earlier part stands for clusters that this one has too."""
+    encoder = config.get("encoder", {})
+    for name, other in others.items():
+        if "clusters" in encoder and other["config"].get("encoder", {}).get("clusters") == encoder["clusters"]:
+            rest = {key: value for key, value in encoder.items() if key != "clusters"}
+            return {**config, "encoder": {**rest, _SAME_CLUSTERS: name}}
+    return config
+
+
+def _with_own_clusters(config: dict[str, Any], parts: Fields) -> dict[str, Any]:
+    encoder = config.get("encoder")
+    if not isinstance(encoder, dict) or _SAME_CLUSTERS not in encoder:
+        return config
+    name = encoder[_SAME_CLUSTERS]
+    if (
+        not isinstance(name, str)
+        or name not in parts
+        or "clusters" not in (found := parts.table(name).table("config").table("encoder"))
+    ):
+        raise expected(_SAME_CLUSTERS, "the name of a part with clusters", name)
+    return {**config, "encoder": {**encoder, "clusters": found.value("clusters")}}
 
 
 def parts_from_state(config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> dict[str, Any]:
@@ -45,7 +73,8 @@ def parts_from_state(config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -
             raise ModelError(f"the {name} of this model is of the unknown kind {kind!r}; known: {known}")
         prefix = f"{name}."
         arrays = {key.removeprefix(prefix): values for key, values in tensors.items() if key.startswith(prefix)}
-        parts[name] = stored_class(kind).from_state(own.plain("config"), arrays)
+        own_config = _with_own_clusters(own.plain("config"), fields.table("parts"))
+        parts[name] = stored_class(kind).from_state(own_config, arrays)
     return parts
 
 

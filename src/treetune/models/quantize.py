@@ -12,15 +12,20 @@ from treetune.models.pipeline import Pipeline
 PRUNE = 0.006
 
 
-def quantize(pipeline: Pipeline, *, prune: float = PRUNE) -> Pipeline:
-    """Return a pipeline whose taggers, lemmatizer and transition parser have pruned weights of 8 bits."""
-    if not 0 <= prune < 1:
-        raise ConfigError(f"prune must be at least 0 and less than 1, found {prune}")
+def quantize(pipeline: Pipeline, *, prune: float = PRUNE, prune_parser: float | None = None) -> Pipeline:
+    """Return a pipeline whose taggers, lemmatizer and transition parser have pruned weights of 8 bits.
+
+    A parser has far more weights than the others; `prune_parser` is a share of its own.
+    """
+    of_parser = prune if prune_parser is None else prune_parser
+    for share in (prune, of_parser):
+        if not 0 <= share < 1:
+            raise ConfigError(f"prune must be at least 0 and less than 1, found {share}")
     taggers: list[Any] = [_quantized(tagger, prune) for tagger in pipeline.taggers]
     lemmatizer: Any = pipeline.lemmatizer
     if lemmatizer is not None:
         lemmatizer = lemmatizer.with_tagger(_quantized(lemmatizer.tagger, prune))
-    return Pipeline(pipeline.tokenizer, taggers, _quantized(pipeline.parser, prune), lemmatizer)
+    return Pipeline(pipeline.tokenizer, taggers, _quantized(pipeline.parser, of_parser), lemmatizer)
 
 
 def _quantized(model: Any, prune: float) -> Any:
