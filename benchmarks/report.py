@@ -194,10 +194,19 @@ def treebanks_table(record: Record) -> str:
     ]
     metrics = list(described[0][2]["test"])
     rows = [
-        (treebank, name, *(f"{found['test'][metric]:.2f}" for metric in metrics), spread(found["words_per_cpu_second"]))
+        (
+            *(treebank, name, *(f"{found['test'][metric]:.2f}" for metric in metrics)),
+            *(spread(found["words_per_cpu_second"]), _training_minutes(found)),
+        )
         for treebank, name, found in described
     ]
-    return "\n\n".join([about, markdown(("treebank", "system", *metrics, "words per CPU-s"), rows)])
+    header = ("treebank", "system", *metrics, "words per CPU-s", "training (CPU-min)")
+    return "\n\n".join([about, markdown(header, rows)])
+
+
+def _training_minutes(found: Record) -> str:
+    """Return what training took, if that was recorded."""
+    return f"{found['training']['cpu_seconds'] / 60:.1f}" if "training" in found else "–"
 
 
 def versions_table(record: Record) -> str:
