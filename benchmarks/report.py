@@ -186,7 +186,8 @@ def treebanks_table(record: Record) -> str:
     """Return the scores and speeds of pipelines of several treebanks from raw text."""
     about = (
         "The test parts of UD treebanks from raw text, F1 by the official scorer; every system is trained on the train "
-        "part with its default settings; treetune chooses its epochs by the dev part, UDPipe has no dev data. Speed is from a string of raw text to CoNLL-U in memory, one thread, "
+        "part with its default settings; treetune chooses its epochs by the dev part, UDPipe has no dev data. "
+        "Speed is from a string of raw text to CoNLL-U in memory, one thread, "
         f"{record['settings']['repeats']} interleaved rounds."
     )
     described = [
