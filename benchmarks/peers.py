@@ -129,6 +129,7 @@ def train_treebank_here(treebank: str, data: str, model: str) -> dict[str, Any]:
         "settings": "defaults",
         "train_sha256": measure.sha256(Path(data) / source),
         "cpu_seconds": seconds,
+        "peak_rss_mb": measure.peak_rss_mb(),
     }
     measure.write_json(out.with_suffix(".udpipe.json"), record)
     return record

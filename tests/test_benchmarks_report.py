@@ -294,8 +294,10 @@ def test_the_trainer_beside_a_bare_loop() -> None:
 
 def test_treebanks_are_shown_with_every_system() -> None:
     found = {"test": {"Words": 99.5, "MLAS": 61.234}, "words_per_cpu_second": summary(30000.0, 500.0)}
-    record = {"settings": {"repeats": 3}, "treebanks": {"xx_one": {"treetune": found, "UDPipe": found}}}
+    trained = {**found, "training": {"cpu_seconds": 90.0}}
+    record = {"settings": {"repeats": 3}, "treebanks": {"xx_one": {"treetune": trained, "UDPipe": found}}}
     lines = report.treebanks_table(record).splitlines()
-    assert lines[2].startswith("| treebank | system | Words | MLAS | words per CPU-s |")
-    assert lines[4].startswith("| xx_one | treetune | 99.50 | 61.23 | 30,000 ± 500 |")
+    assert lines[2] == "| treebank | system | Words | MLAS | words per CPU-s | training (CPU-min) |"
+    assert lines[4] == "| xx_one | treetune | 99.50 | 61.23 | 30,000 ± 500 | 1.5 |"
+    assert lines[5].endswith("| 30,000 ± 500 | – |")
     assert len(lines) == 6
