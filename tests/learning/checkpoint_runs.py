@@ -34,6 +34,7 @@ def objectives() -> list[Objective]:
         Objective(QUESTIONS, Root(), rate=0.5, k=2, start=2, word_dropout=0.3, margin_updates=True),
         Objective(QUESTIONS[:4], Attachment(), search="forced", rate=0.75, start=3, dev=QUESTIONS),
         Objective(QUESTIONS[4:7], name="more trees", start=2),
+        Objective(QUESTIONS[5:], name="weighted trees", weight=0.3, start=1),
     ]
 
 

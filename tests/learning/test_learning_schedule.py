@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -94,6 +95,24 @@ def test_rates_hold_over_epochs(rates: list[float], size: int, epochs: int) -> N
     assert len(of("t", words)) == size * epochs
     for objective in objectives:
         assert abs(len(of(objective.name, words)) - objective.rate * size * epochs) < 1
+
+
+@settings(max_examples=30, deadline=None)
+@given(weight=st.sampled_from([0.1, 0.2, 1 / 3, 0.7, 1.0, 1.1, 3.0]), size=st.integers(1, 40), count=st.integers(1, 60))
+@pytest.mark.parametrize("has_loss", [True, False])
+def test_a_weight_is_how_often_each_example_is_seen_for_once_of_the_treebank(
+    weight: float, size: int, count: int, has_loss: bool
+) -> None:
+    data = [example(word, "y") for word in words_of("a", count)]
+    objective = other("a", count, weight=weight) if has_loss else Objective(data, name="a", weight=weight, start=1)
+    words, _ = order(size, [objective], epochs=10)
+    assert len(of("t", words)) == 10 * size
+    # Ten passes over the treebank: a whole number of passes over the others, or all but the end of the last.
+    assert len(of("a", words)) == int(10 * weight * count + 1e-6)
+    times = Counter(of("a", words))
+    assert {times[word] for word in words_of("a", count)} <= {int(10 * weight + 1e-6), int(10 * weight + 1e-6) + 1}
+    assert objective.settings()["weight"] == weight
+    assert "rate" not in objective.settings()
 
 
 def test_round_robin_gives_each_objective_every_other_turn() -> None:

@@ -116,6 +116,7 @@ def uptrain(
     others = [path for path, _ in golds] + [path for path in (dev, *(exclude or ())) if path is not None]
     RunFiles.of(config, resume=resume)
     _check_files(sources, others, model, kept, "--model" if parsed is None else "--parsed")
+    check_kept(model, (base, second), flag="--model")
     selection = Selection(min_length, max_length, duplicates, fingerprints([*(exclude or ()), *([dev] if dev else [])]))
     checks = given(second=second, agreement=agreement, min_confidence=min_confidence, min_margin=min_margin)
     data = ParsedData(sources, kept, selection, limit, read, constrained, not config.model.is_tagger, quiet)

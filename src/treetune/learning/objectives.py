@@ -129,7 +129,10 @@ class Objective:
 
     def rate_beside(self, examples: int) -> float:
         """Return the rate of updates beside a treebank of so many examples."""
-        return self.rate if self.weight is None else self.weight * len(self.data) / examples
+        if self.weight is None:
+            return self.rate
+        # A little more: rounding must not lose the last example of a pass.
+        return self.weight * len(self.data) / examples * (1 + 1e-12)
 
     def check(self) -> None:
         """Raise DataError, naming the sentence, for data that cannot serve; ConfigError for a search that cannot."""

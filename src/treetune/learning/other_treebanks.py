@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from treetune.corpus.sentence import Example, Sentence
+from treetune.corpus.sentence import ABSENT, Example, Sentence
 from treetune.corpus.tags import tagged, tags_of
+from treetune.errors import ConfigError
 from treetune.learning.objectives import Objective
 
 
@@ -19,7 +20,19 @@ class OtherTreebanks:
     predicted: list[Sequence[Sentence]] = field(init=False)
 
     def __post_init__(self) -> None:
+        for one in self.objectives:
+            if one.cost is not None:
+                raise ConfigError(f"{one.name}: a pipeline learns from other treebanks, without a loss; leave it out")
         self.predicted = [[example.sentence for example in _examples(one)] for one in self.objectives]
+
+    def check_starts(self, epochs: int) -> None:
+        """Raise ConfigError for a treebank that starts after the last epoch of a part."""
+        for one in self.objectives:
+            if one.start is not None and one.start > epochs:
+                raise ConfigError(
+                    f"{one.name}: start is epoch {one.start}, but the last epoch of the tagger or the parser is "
+                    f"{epochs}; train longer, or start earlier"
+                )
 
     def annotate(self, tagger: Any, threads: int) -> None:
         """Predict tags by a tagger that has not seen the sentences."""
@@ -55,4 +68,8 @@ def _examples(objective: Objective) -> Sequence[Example]:
 
 
 def _is_tagged(example: Example, columns: Sequence[str]) -> bool:
-    return not columns or tags_of(example.sentence, columns).is_complete
+    if not columns:
+        return True
+    # A word may have no XPOS; a sentence in which none has was not tagged.
+    has_xpos = "xpos" not in columns or any(value != ABSENT for value in example.sentence.xpos[1:])
+    return has_xpos and tags_of(example.sentence, columns).is_complete

@@ -10,6 +10,7 @@ relies on them too much. So the parser is trained on tags of taggers that have n
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -152,11 +153,13 @@ def train_pipeline(
     for name, part in pipeline.parts.items():
         if (kind := name.rstrip("0123456789")) in options:
             check_options(getattr(part, "tagger", cast(Any, part)), _fitting(part, options[kind]))
+    other_treebanks = OtherTreebanks(list(others))
+    for kind in ("tagger", "parser"):
+        other_treebanks.check_starts(options[kind].get("epochs", sys.maxsize))
     stages = StageCheckpoints(checkpoint, resume=resume)
     known = list(entities), list(entities_dev)
     training = _PipelineTraining(
-        pipeline, list(treebank), list(dev), known, stages, seed, threads, options, OtherTreebanks(list(others)),
-        convert,
+        pipeline, list(treebank), list(dev), known, stages, seed, threads, options, other_treebanks, convert
     )  # fmt: skip
     return stages.held(training.run(folds if pipeline.parser is not None else 0, tokenizer_epochs))
 

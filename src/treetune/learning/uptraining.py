@@ -6,6 +6,7 @@ is the co-training of Sagae and Tsujii (2007).
 
 from __future__ import annotations
 
+import signal
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -150,7 +151,8 @@ def run_program(command: Sequence[str], source: StrPath, target: StrPath) -> Non
         finally:
             status = process.wait()
         if status:
-            raise DataError(f"the base program {command[0]!r} ended with status {status}", path=display_name(source))
+            how = f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
+            raise DataError(f"the base program {command[0]!r} {how}", path=display_name(source))
 
 
 def _parser_of(pipeline: Pipeline) -> Parser:
