@@ -18,6 +18,7 @@ _IN_WORDS = {
     "crossing_UAS": "UAS on non-projective sentences",
     "cpu_seconds": "training time",
     "reorder": "reorder score",
+    "words_per_cpu_second": "speed",
 }
 _TESTS = {"bootstrap": " (paired bootstrap, p < 0.05)", "mcnemar": " (McNemar, p < 0.05)", "mean": ""}
 
@@ -31,6 +32,7 @@ class Claim:
         worse: The row it is compared with; `worse_of` stands for the best of several.
         by: "mean" compares means over seeds, "bootstrap" and "mcnemar" (heads) also ask for p < 0.05.
         margin: Instead of a test: the mean must be at least that of `worse` plus this; negative for "at most below".
+        times: Instead of a test: the mean must be at least so many times that of `worse`.
         at_least: Instead of a comparison: the smallest mean.
         above: With `better` and `worse`: the share `gap` of the way from `worse` to `above` is reached.
         group, other_group: What `better_of` and `worse_of` are called in words.
@@ -46,6 +48,7 @@ class Claim:
     better_of: tuple[str, ...] = ()
     worse_of: tuple[str, ...] = ()
     margin: float | None = None
+    times: float | None = None
     at_least: float | None = None
     above: str = ""
     gap: float = 0.5
@@ -70,6 +73,8 @@ class Claim:
             )
         elif self.at_least is not None:
             says = f"{better} has a {metric} of at least {self.at_least}"
+        elif self.times is not None:
+            says = f"{better} has {self.times:g} times the {metric} of {worse}, or more"
         elif self.margin is not None:
             says = f"{better} has a {metric} of at least that of {worse} {self._signed_margin}".rstrip()
         else:
@@ -104,6 +109,8 @@ class Claim:
         if self.above:
             share = (means[better] - means[worse]) / (means[self.above] - means[worse])
             return share >= self.gap, {**means, "share of the gap": share}
+        if self.times is not None:
+            return means[better] >= self.times * means[worse], means
         if self.margin is not None:
             return means[better] >= means[worse] + self.margin, means
         return means[better] > means[worse], means

@@ -13,6 +13,7 @@ from typing import Any
 
 import treetune
 from benchmarks.measure import sha256
+from experiments.unlabelled import read_unlabelled, unlabelled_files
 from treetune import Example, Tagger, Tree
 from treetune.corpus.orders import WordOrder, read_orders
 from treetune.corpus.tags import tagged
@@ -39,7 +40,8 @@ QUICK = Limits(train=300, dev=100, test=200)
 class Data:
     """The examples of one row; `tests` and `others`, for further objectives, by the name of their file.
 
-    `orders` has the word orders of those files that have some beside them.
+    `orders` has the word orders of those files that have some beside them. `extra` are the sentences to uptrain on,
+    with trees if they come parsed. `copies` says how often each example of `train` is in an uptrained treebank.
     """
 
     train: list[Example]
@@ -47,6 +49,8 @@ class Data:
     tests: dict[str, list[Example]] = field(default_factory=dict)
     others: dict[str, list[Example]] = field(default_factory=dict)
     orders: dict[str, list[WordOrder]] = field(default_factory=dict)
+    extra: list[Example] = field(default_factory=list)
+    copies: list[int] = field(default_factory=list)
 
     def ordered(self, name: str) -> Iterator[tuple[Example, WordOrder]]:
         """Yield the examples of one of the `others` with their word orders."""
@@ -62,12 +66,14 @@ class Data:
 def objectives(config: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return all objectives of a row: beside the treebank, after it, and for self-training."""
     alone = [config["self_training"]] if "self_training" in config else []
+    alone += config.get("uptrain", {}).get("base", {}).get("objective", ())
     return [*config.get("objective", ()), *config.get("fine_tune", {}).get("objective", ()), *alone]
 
 
 def objective_files(config: Mapping[str, Any]) -> list[str]:
     """Return the files that objectives read and the treebank does not."""
     named = [objective["data"] for objective in objectives(config)]
+    named += [config["uptrain"]["constrained"]] if "constrained" in config.get("uptrain", {}) else []
     listed = [name for one in named for name in ([one] if isinstance(one, str) else one)]
     return [name for name in dict.fromkeys(listed) if name not in config["data"]["train"]]
 
@@ -77,7 +83,7 @@ def paths(config: Mapping[str, Any], folder: Path) -> dict[str, Path]:
     data = config["data"]
     names = [*data["train"], *([data["dev"]] if "dev" in data else []), *data["tests"], *objective_files(config)]
     found = {name: f"{name}.{data.get('format', 'conllu')}" for name in names}
-    found |= {name: name for name in data.get("files", ())}
+    found |= {name: name for name in (*data.get("files", ()), *unlabelled_files(config.get("uptrain", {})))}
     return {name: folder / ("" if "/" in name else data["folder"]) / file for name, file in found.items()}
 
 
@@ -130,14 +136,26 @@ def read(config: Mapping[str, Any], folder: Path, limits: Limits) -> Data:
     others = objective_files(config)
     by_name = {name: orders(name, limits.test) for name in data["tests"]}
     by_name |= {name: orders(name, limits.train) for name in others}
+    treebanks = {name: part(name, most(name)) for name in data["train"]}
+    sizes = {name: len(examples) for name, examples in treebanks.items()}
     found = Data(
-        train=[example for name in data["train"] for example in part(name, most(name))],
+        train=[example for examples in treebanks.values() for example in examples],
         dev=part(data["dev"], limits.dev) if "dev" in data else [],
         tests={name: part(name, limits.test) for name in data["tests"]},
         others={name: part(name, limits.train) for name in others},
         orders={name: one for name, one in by_name.items() if one},
     )
-    return with_predicted_tags(found) if data.get("tags") == "predicted" else found
+    if "uptrain" in config:
+        met = [one.sentence for part in (found.dev, *found.tests.values()) for one in part]
+        extra = read_unlabelled(config["uptrain"], files, limits.train, exclude=met)
+        found = replace(found, copies=_copies(config["uptrain"], sizes), extra=extra)
+    if data.get("tags") == "predicted":
+        return with_predicted_tags(found)
+    return with_tagged_text(found)
+
+
+def _copies(uptrain: Mapping[str, Any], sizes: Mapping[str, int]) -> list[int]:
+    return [uptrain.get("weights", {}).get(name, 1) for name, size in sizes.items() for _ in range(size)]
 
 
 def keep(examples: Sequence[Example], known: str | int) -> list[Example]:
@@ -174,7 +192,7 @@ def with_predicted_tags(data: Data) -> Data:
     Training sentences are tagged by taggers that have not seen them (jackknifing), all others by one that was trained
     on the treebank.
     """
-    columns, tagger = _tags(tuple(data.train))
+    columns, tagger = _jackknifed(tuple(data.train)), _tagger(tuple(data.train))
 
     def part(examples: list[Example]) -> list[Example]:
         sentences = tagger.annotate([example.sentence.without(*UPOS) for example in examples])
@@ -186,17 +204,39 @@ def with_predicted_tags(data: Data) -> Data:
         dev=part(data.dev),
         tests={name: part(examples) for name, examples in data.tests.items()},
         others={name: part(examples) for name, examples in data.others.items()},
+        extra=part(data.extra),
+    )
+
+
+def with_tagged_text(data: Data) -> Data:
+    """Return the data with tags in the text to uptrain on, by a tagger of all sentences whose tags are known."""
+    text = [
+        example.sentence for example in data.extra if not example.sentence.upos[1:] or example.sentence.upos[1] == "_"
+    ]
+    if not text:
+        return data
+    known = dict.fromkeys((*data.train, *(one for found in data.others.values() for one in found)))
+    found = iter(_tagger(tuple(known)).annotate(text))
+    waiting = {id(sentence) for sentence in text}
+    return replace(
+        data, extra=[replace(one, sentence=next(found)) if id(one.sentence) in waiting else one for one in data.extra]
     )
 
 
 @cache
-def _tags(examples: tuple[Example, ...]) -> tuple[list[tuple[str, ...]], Tagger]:
-    """Return the tags of a treebank by jackknifing, and a tagger that was trained on all of it; made once."""
+def _jackknifed(examples: tuple[Example, ...]) -> list[tuple[str, ...]]:
+    """Return the tags of a treebank by taggers that have not seen them; made once."""
     found = jackknife_tags(lambda: Tagger(columns=UPOS), examples, folds=TAG_FOLDS, seed=0, epochs=TAG_EPOCHS)
+    return [example.sentence.upos for example in found]
+
+
+@cache
+def _tagger(examples: tuple[Example, ...]) -> Tagger:
+    """Return a tagger that was trained on a treebank; made once."""
     tagger = Tagger(columns=UPOS)
     for _ in treetune.train(tagger, tagged(examples, UPOS), epochs=TAG_EPOCHS, seed=0):
         pass
-    return [example.sentence.upos for example in found], tagger
+    return tagger
 
 
 def _with_tags(example: Example, tags: tuple[str, ...]) -> Example:

@@ -15,6 +15,7 @@ from experiments.table import Table
 
 Record = Mapping[str, Any]
 
+LABELS = 12
 ANSWERS = {True: "yes", False: "**no**", None: "not measured"}
 HEADS = {"crossing_UAS": "UAS, non-projective sentences", "LALS": "labelled ALS", "UALS": "ALS", "cost": "cost (%)"}
 MADE = "<!-- Made by `python -m experiments report` from the files in experiments/results; do not edit. -->"
@@ -130,6 +131,20 @@ def _comparison(one: Record, metrics: Sequence[str], *, by_order: bool) -> list[
     return cells
 
 
+def label_table(table: Table, record: Record) -> str:
+    """Return the F1 of the most frequent labels of some rows; empty if the table has no such part or no such runs."""
+    tests = {row["name"]: row["tests"][table.labels["on"]] for row in record["rows"]} if table.labels else {}
+    rows = {name: tests[name]["labels"] for name in table.labels.get("rows", ()) if "labels" in tests.get(name, {})}
+    if not rows:
+        return ""
+    first = next(iter(rows.values()))
+    cells = [
+        (label, str(first[label][0]), *(f"{found[label][1]:.1f}" for found in rows.values()))
+        for label in list(first)[:LABELS]
+    ]
+    return f"## F1 of the most frequent labels\n\n{markdown(('label', 'frequency', *rows), cells)}"
+
+
 def claims_table(claims: Sequence[Record]) -> str:
     """Return the claims and whether they hold."""
     return markdown(("claim", "holds"), [(claim["claim"], ANSWERS[claim["holds"]]) for claim in claims])
@@ -166,6 +181,7 @@ def page(table: Table, record: Record) -> str:
         f"{'one seed' if seeds == 1 else f'mean ± standard deviation of {seeds} seeds'}.{trial}",
         f"## Claims\n\n{hold} of {len(record['claims'])} hold.",
         folded("All claims", claims_table(record["claims"])),
+        label_table(table, record),
         "## All scores",
     ]
     parts += [folded(f"Evaluated on <code>{test}</code>", score_table(table, record, test)) for test in tests]

@@ -73,6 +73,11 @@ class Results:
             tests[test] = {
                 **{metric: spread([run["tests"][test][metric] for run in runs]) for metric in stored},
                 **{metric: spread(self.values(row, test, metric)) for metric in derived},
+                **(
+                    {"labels": label_means([run["tests"][test]["labels"] for run in runs])}
+                    if _has_labels(runs, test)
+                    else {}
+                ),
             }
         return {
             "seeds": [run["settings"]["seed"] for run in runs],
@@ -155,6 +160,17 @@ class Results:
         sampled = np.array([draw.choice(difference, len(difference)).mean() for _ in range(SAMPLES)])
         extreme = np.abs(sampled - difference.mean()) >= abs(difference.mean())
         return {"difference": float(difference.mean()), "p_value": float((1 + extreme.sum()) / (1 + len(sampled)))}
+
+
+def _has_labels(runs: Sequence[Record], test: str) -> bool:
+    # Runs of earlier versions have none.
+    return all("labels" in run["tests"][test] for run in runs)
+
+
+def label_means(runs: Sequence[Mapping[str, Sequence[float]]]) -> dict[str, list[float]]:
+    """Return frequency and mean F1 over seeds of the labels of gold, the most frequent first."""
+    by_frequency = sorted(runs[0], key=lambda label: -runs[0][label][0])
+    return {label: [runs[0][label][0], statistics.fmean(run[label][1] for run in runs)] for label in by_frequency}
 
 
 def spread(values: Sequence[float | None]) -> Record:

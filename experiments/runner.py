@@ -20,6 +20,7 @@ from experiments.steps import STEPS, Setting
 from experiments.store import Record, ResultFile
 from experiments.table import Row, Table
 from experiments.training import QUICK_EPOCHS, Config, SharedEpochs, Training, build_loss, quick, warm_up
+from experiments.uptraining import uptrained
 from treetune import Example
 from treetune.corpus.orders import WordOrder
 from treetune.corpus.projectivity import is_projective
@@ -114,7 +115,7 @@ class Runner:
 
     def data(self, config: Config) -> Data:
         """Return the examples of a row, read once for all rows that have the same files."""
-        key = repr((config["data"], files.objective_files(config)))
+        key = repr((config["data"], files.objective_files(config), config.get("uptrain")))
         if key not in self._data:
             self._data[key] = files.read(config, self.folder, self.limits)
         return self._data[key]
@@ -183,6 +184,7 @@ def run_parser(config: Config, data: Data, *, seed: int, shared: Path | None = N
     `shared` is a folder in which rows share the first epochs, before their objectives start; of the same data and code.
     """
     warm_up(config, data)
+    data = uptrained(config, data, seed=seed, say=say)
     training = Training(say, shared=None if shared is None else SharedEpochs.of(shared, config, seed))
     start = time.process_time()
     parser = training.train(config, data, seed=seed)
@@ -217,6 +219,7 @@ def score(
         "crossing_LAS": percent(on_crossing.las),
         "words_per_cpu_second": sum(map(len, sentences)) / seconds,
         **priced,
+        "labels": {label: [tally.gold, 100 * tally.f1] for label, tally in scores.by_label.items() if tally.gold},
         "outcomes": {**tree_outcomes(scores), **outcomes},
     }
 

@@ -7,7 +7,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,11 +21,12 @@ Config = Mapping[str, Any]
 
 TEXTS = ("title", "paper", "question", "answer", "setup", "figure")
 CONFIG = (
-    "data", "model", "learner", "train", "objective", "self_training", "fine_tune", "base", "reranker", "loss", "step",
+    "data", "model", "learner", "train", "objective", "self_training", "uptrain", "fine_tune", "base", "reranker",
+    "loss", "step",
 )  # fmt: skip
 # What rows and variants may say besides: a data set by name, and options for each of their objectives.
 MERGED = (*CONFIG, "dataset", "each_objective")
-LAYOUT = ("rows", "compare", "claims", "vary", "columns", "summary")
+LAYOUT = ("rows", "compare", "claims", "vary", "columns", "summary", "labels")
 SUMMARY = ("rows", "columns")
 PARSER_COLUMNS = {
     "UAS": "UAS", "LAS": "LAS", "root": "root", "complete": "UCM", "complete, labelled": "LCM",
@@ -46,7 +47,7 @@ class Table:
     """The rows of a table of a paper, the pairs (better, worse) that are tested, and what the paper claims.
 
     `columns` are the scores that its page shows, by their heads; `summary` the rows and (test, metric) columns of the
-    small table at the top of it.
+    small table at the top of it; `labels` the rows whose F1 by label is shown, and the test set.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Table:
     columns: Mapping[str, str]
     summary: Mapping[str, Any]
     epochs: int
+    labels: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -104,6 +106,7 @@ def read(path: Path) -> Table:
         claims=tuple(claim for entry in content.get("claims", ()) for claim in _claims(entry, variants, tests, path)),
         columns=content.get("columns", PARSER_COLUMNS),
         summary=_summary(content.get("summary", {}), variants, tests, path.name),
+        labels=content.get("labels", {}),
         epochs=content["train"]["epochs"],
     )
 

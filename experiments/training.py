@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar, cast
 
 import treetune
-from experiments.data import Data, keep
+from experiments.data import Data, keep, objective_files
 from treetune import Example, Objective, Sentence, Tree
 from treetune.corpus.orders import WordOrder
 from treetune.learning.jackknife import TrainOptions
@@ -113,6 +113,10 @@ def quick(config: Config, epochs: int) -> dict[str, Any]:
         changed["objective"] = [{**one, "start": QUICK_EPOCHS} for one in config["objective"]]
     if "base" in config:
         changed["base"] = {**config["base"], "folds": QUICK_FOLDS}
+    base = config.get("uptrain", {}).get("base", {})
+    if "objective" in base:
+        started = [{**one, "start": QUICK_EPOCHS} for one in base["objective"]]
+        changed["uptrain"] = {**config["uptrain"], "base": {**base, "objective": started}}
     return changed
 
 
@@ -146,6 +150,10 @@ class SharedEpochs:
         starts = [one.get("start") for one in config.get("objective", ())] or [USUAL_START]
         data = {key: value for key, value in config["data"].items() if key != "tests"}
         decides = [config["model"], config.get("learner"), config.get("base"), data, seed, starts]
+        if "uptrain" in config:
+            # The tagger of text learns from the sentences of objectives too.
+            tagged = any(kind in config["uptrain"] for kind in ("text", "words"))
+            decides += [config["uptrain"], objective_files(config) if tagged else []]
         name = hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:16]
         return cls(folder / f"{name}.warm")
 
@@ -253,6 +261,14 @@ def _part(config: Config, name: str) -> dict[str, Any]:
     """Return the tables of another parser of the row; it reads what the parser of the row reads."""
     other = config[name]
     return {"model": {"inputs": config["model"]["inputs"], **other["model"]}, "learner": other.get("learner", {})}
+
+
+def base_of(config: Config, name: str) -> dict[str, Any]:
+    """Return the settings of a base parser for uptraining; without a model it is a parser of the row's own kind."""
+    other = config["uptrain"].get(name, {})
+    kept = {key: config[key] for key in ("data", "train", "model", "learner") if key in config}
+    own = _part({**config["uptrain"], "model": config["model"]}, name) if "model" in other else {}
+    return {**kept, **own, **{key: other[key] for key in ("reranker", "objective") if key in other}}
 
 
 def best_of_lists(parser: Parser, objective: Objective) -> list[Example]:

@@ -19,6 +19,8 @@ from treetune.sample import generate, treebank
 FILES = {
     "en_ewt": ("train", "dev", "test"),
     "en_gum": ("train", "test"),
+    "en_pud": ("test",),
+    "en_atis": ("test",),
     "cs_cltt": ("train", "dev", "test"),
     "cs_fictree": ("dev", "test"),
     "cs_pud": ("test",),
@@ -37,7 +39,7 @@ def write_treebanks(folder: Path, *, sizes: tuple[int, int, int] = (40, 15, 15))
     (folder / "questions").mkdir()
     for seed, (name, chosen) in enumerate(QUESTIONS.items()):
         made = treebank(train=train, dev=dev, test=test, seed=seed, kinds=chosen)
-        for part in ("train", "test"):
+        for part in ("train", "dev", "test"):
             write_conllu(getattr(made, part), folder / "questions" / f"{name}-{part}.conllu")
     return folder
 
@@ -48,6 +50,11 @@ def write_data(folder: Path, *, sizes: tuple[int, int, int] = (40, 15, 15)) -> P
     for name in ("unlabeled", "unlabeled-web"):
         lines = [" ".join(example.sentence.forms[1:][:-1]) + "?" for example in generate(40, seed=6)]
         (folder / "questions" / f"{name}.txt").write_text("\n".join(lines) + "\n")
+    (folder / "amalgum").mkdir()
+    for seed, name in enumerate(("academic", "bio", "fiction", "interview", "news", "voyage")):
+        write_conllu(
+            generate(10, seed=40 + seed, kinds=("declarative", "wh")), folder / "amalgum" / f"{name}.conllu.zst"
+        )
     (folder / "ner").mkdir()
     for seed, name in enumerate(("uner-train", "uner-test", "wnut17-train", "wnut17-dev", "wnut17-test")):
         write_iob(map(as_entities, generate(sizes[0], seed=20 + seed)), folder / "ner" / f"{name}.iob2")

@@ -1,0 +1,79 @@
+"""Uptraining: sentences with the trees of a base parser are added to the treebank of a row (Petrov et al. 2010)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import treetune
+from experiments.data import Data, keep
+from experiments.training import Config, Training, base_of, build_parser
+from treetune import Example, Pipeline
+from treetune.learning.conversion import Conversion, convert_trees
+from treetune.learning.pipeline_training import CONVERSION_EPOCHS
+from treetune.learning.progress import Progress
+from treetune.learning.uptraining import BaseParser
+from treetune.models.base import Parser
+
+Say = Callable[[str], None]
+_BASES: dict[tuple[object, ...], Parser] = {}
+
+
+def uptrained(config: Config, data: Data, *, seed: int, say: Say) -> Data:
+    """Return the data of a row with the parsed sentences of `uptrain` in the treebank; gold ones by their weights."""
+    if "uptrain" not in config:
+        return data
+    settings = config["uptrain"]
+    treebank = [one for one, copies in zip(data.train, data.copies, strict=True) for _ in range(copies)]
+    ready = [example for example in data.extra if -1 not in example.gold.heads[1:]]
+    found = converted(config, data.train, ready, seed=seed) if settings.get("convert") else ready
+    if len(ready) < len(data.extra) or "constrained" in settings:
+        # What comes parsed is known to the base parser too.
+        found = [*found, *parsed(config, replace(data, train=[*data.train, *found]), seed=seed, say=say)]
+    say(f"  uptrained on {len(found)} sentences beside {len(treebank)} of the treebank")
+    return replace(data, train=[*treebank, *found])
+
+
+def parsed(config: Config, data: Data, *, seed: int, say: Say) -> list[Example]:
+    """Return the text of a row with the trees of its base parser, and sentences of which some arcs are known.
+
+    The latter are parsed under the constraint of these arcs (forced decoding), and are there as often as their weight
+    says.
+    """
+    settings = config["uptrain"]
+
+    def pipeline(name: str) -> Pipeline:
+        return Pipeline.of(_base(base_of(config, name), data, seed=seed, say=say))
+
+    base = BaseParser(pipeline("base"), second=pipeline("agree") if "agree" in settings else None)
+    found = list(base.trees([example.sentence for example in data.extra if -1 in example.gold.heads[1:]]))
+    if "constrained" not in settings:
+        return found
+    name = settings["constrained"]
+    known = keep(data.others[name], settings.get("known", "root"))
+    forced = [one for one in base.parse(known, constrained=True) if isinstance(one, Example)]
+    return [*found, *(one for one in forced for _ in range(settings.get("weights", {}).get(name, 1)))]
+
+
+def _base(config: Config, data: Data, *, seed: int, say: Say) -> Parser:
+    """Return a trained base parser, made once for all rows of a seed."""
+    files = {key: value for key, value in config["data"].items() if key != "tests"}
+    key = (json.dumps([{**config, "data": files}, seed], sort_keys=True), tuple(data.train))
+    if key not in _BASES:
+        say("  training the base parser")
+        _BASES[key] = Training(lambda _: None).train(config, data, seed=seed)
+    return _BASES[key]
+
+
+def converted(config: Config, treebank: Sequence[Example], others: Sequence[Example], *, seed: int) -> list[Example]:
+    """Return parsed sentences with trees as in the treebank of the row."""
+
+    def train(model: Any, examples: Sequence[Example], stage: str) -> Iterator[Progress]:
+        learner = config.get("learner", {})
+        return treetune.train(model, examples, epochs=CONVERSION_EPOCHS[stage], seed=seed, **learner)
+
+    *_, last = convert_trees(build_parser(config), treebank, others, train)
+    assert isinstance(last, Conversion)
+    return last.examples
