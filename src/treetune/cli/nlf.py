@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from treetune.cli.compiling import compile_for
 from treetune.cli.console import EXIT_CODES, note, write, write_json
-from treetune.cli.input import DEFAULT_MODEL, Input, ReadHelp, input_format, is_model, load_pipeline
+from treetune.cli.input import DEFAULT_MODEL, READABLE, Input, ReadHelp, input_format, is_model, load_pipeline
 from treetune.cli.nlf_find import draw, find
 from treetune.cli.nlf_training import train
 from treetune.cli.output import TextChunk, Writing
 from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, check_kept, display_name
-from treetune.corpus.formats import bare_name, format_of
+from treetune.corpus.formats import bare_name, find_format, format_of
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.corpus.treebank import read_trees
 from treetune.errors import ConfigError, DataError, unknown_name
@@ -155,10 +156,11 @@ def map_text(
     check_kept(output, paths)
     mapper = Mapper(load_pipeline(model).with_options(**({} if beam is None else {"beam": beam})))
     splitter = mapper.pipeline
-    found = format_of(source) if read is None else None
-    if splitter.tokenizer is None and (read in ("text", "lines", "wrapped") or found is None or not found.reader):
+    found = format_of(source) if read is None else find_format(read, READABLE)
+    if splitter.tokenizer is None and (found is None or not found.reader):
         splitter = load_pipeline(tokenizer)
     reads = input_format(source, read, splitter)
+    compile_for(mapper.pipeline, model, text="text" in reads.holds and splitter is mapper.pipeline, quiet=quiet)
     writing = Writing(output, "mapping", quiet, source=source, reads=reads)
     report = SkipReport()
     taken = Input(source, reads)
