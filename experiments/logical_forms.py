@@ -123,10 +123,14 @@ def _decoded(sentence: Sentence, tree: Tree) -> Expression:
 def mapping_examples(step: Any, pairs: Sequence[Pair]) -> list[Example]:
     """Return the examples that a mapper is trained on: projective trees alone, as in the paper."""
     chosen = [pair for pair in pairs if step["uncovered"] or pair.expression.is_covered]
-    aligned = [pair if step["alignment"] == "true" else realigned(pair) for pair in chosen]
+    aligned = [pair if step["alignment"] == "true" else _realigned(pair) for pair in chosen]
     examples = [Example(one.sentence, one.tree()) for one in aligned]
     examples = [example for example in examples if is_projective(example.gold.heads)]
     return with_frequent_labels(examples, step["labels"]) if "labels" in step else examples
+
+
+# Alignment takes longer than everything else but training.
+_realigned = cache(realigned)
 
 
 def _trained(setting: Setting, examples: Sequence[Example]) -> TransitionParser:
