@@ -103,6 +103,9 @@ def sentence_of(rows: str) -> Sentence:
         ("Ann left/VERB/F after/SCONJ/_ sell/VERB/F toys", "[left#2:[after#3, ^, [sell#4, _, toys#5]], Ann#1]",
          ["who=Ann what=toys"]),
         ("Toys were seen/VERB/Voice=Pass and sell/VERB/F", "[seen#3/were#2, _, Toys#1] & [sell#5/and#4, _, _]", []),
+        # Clauses and adjectives are no subjects of other clauses.
+        ("important/ADJ is/AUX/F to sell/VERB/F toys", "[is#2:[sell#4/to#3, _, toys#5], important#1]", []),
+        ("saying/VERB/F helps/VERB/F to sell/VERB/F toys", "[helps#2, [saying#1, _], [sell#4/to#3, _, toys#5]]", []),
         # The passive has an unknown subject.
         ("Ann says/VERB/F toys sell/VERB/Voice=Pass", "[says#2, Ann#1, [sell#4, _, toys#3]]", []),
         ("Time to sell/VERB/F toys", "Time#1:[sell#3/to#2, _, toys#4]", []),

@@ -19,7 +19,7 @@ from treetune.corpus.formats import bare_name, format_of
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.corpus.treebank import read_trees
 from treetune.errors import ConfigError, DataError, unknown_name
-from treetune.semantics.meanings import WRITERS, Meaning, as_text, is_encoded, read_meanings
+from treetune.semantics.meanings import WRITERS, Meaning, as_text, read_meanings
 
 if TYPE_CHECKING:
     from treetune.models.mapper import Mapper
@@ -179,11 +179,10 @@ def map_text(
 def _texts(
     mapper: Mapper, sentences: Sequence[Sentence], form: Callable[[Meaning], str], threads: int
 ) -> Iterator[str]:
-    found = mapper.map(sentences, threads=threads)
     if form is as_text:
-        # The fastest way: no sentence is made where its expression is all that is written.
-        return (f"{expression}\n" for expression in found)
-    return (form(Meaning(sentence, expression)) for sentence, expression in zip(sentences, found, strict=True))
+        # No sentence is made where its expression is all that is written.
+        return (f"{expression}\n" for expression in mapper.map(sentences, threads=threads))
+    return map(form, mapper.meanings(sentences, threads=threads))
 
 
 def evaluate(
@@ -225,19 +224,13 @@ def _predicted(path: str, gold: Sequence[Meaning], threads: int) -> list[Tree]:
     if is_model(path):
         from treetune.models.mapper import Mapper
 
-        return Mapper(load_pipeline(path)).trees([one.sentence for one in gold], threads=threads)
-    found = []
-    names = bare_name(path)
-    if not names.endswith((".jsonl", ".json", ".mrg")):
-        # Encoded trees as they are, so that a label counts as it was predicted.
-        items = list(read_trees(path))
-        if all(is_encoded(one.gold) for one in items):
-            return [one.gold for one in items]
-    for number, (one, wanted) in enumerate(zip(read_meanings(path), gold, strict=False), start=1):
+        mapper = Mapper(load_pipeline(path))
+        return [one.tree() for one in mapper.meanings([one.sentence for one in gold], threads=threads)]
+    found = list(read_meanings(path))
+    for number, (one, wanted) in enumerate(zip(found, gold, strict=False), start=1):
         if one.sentence.forms != wanted.sentence.forms:
             raise DataError(f"sentence {number} has other words than in gold", path=display_name(path))
-        found.append(one.tree())
-    return found
+    return [one.tree() for one in found]
 
 
 nlf = typer.Typer(

@@ -11,9 +11,10 @@ from treetune.corpus.sentence import ROOT, Sentence, Tree
 from treetune.corpus.sentence_table import SentenceTable
 from treetune.errors import ModelError
 from treetune.models.pipeline import Pipeline
-from treetune.semantics.encoding import decode, encode, is_label
+from treetune.semantics.encoding import decode, is_label
 from treetune.semantics.expression import Expression
 from treetune.semantics.from_ud import from_ud
+from treetune.semantics.meanings import Meaning
 
 
 class Mapper:
@@ -35,18 +36,19 @@ class Mapper:
 
     def map(self, sentences: Sequence[Sentence], *, threads: int = 1) -> list[Expression]:
         """Return the expression of each sentence."""
-        if self.is_direct:
-            trees = self.trees(sentences, threads=threads)
-            return [decode(tree, forms) for tree, forms in zip(trees, _forms(sentences), strict=True)]
         tagged, trees = self._parse(sentences, threads)
+        if self.is_direct:
+            return [decode(tree, forms) for tree, forms in zip(trees, _forms(tagged), strict=True)]
         return [from_ud(sentence, tree) for sentence, tree in zip(tagged, trees, strict=True)]
 
-    def trees(self, sentences: Sequence[Sentence], *, threads: int = 1) -> list[Tree]:
-        """Return the encoded tree of each sentence."""
-        if self.is_direct:
-            return self._parse(sentences, threads)[1]
-        found = self.map(sentences, threads=threads)
-        return [encode(one, sentence.forms) for one, sentence in zip(found, sentences, strict=True)]
+    def meanings(self, sentences: Sequence[Sentence], *, threads: int = 1) -> Iterator[Meaning]:
+        """Yield each sentence with its expression, and the tree that this was decoded from."""
+        tagged, trees = self._parse(sentences, threads)
+        for sentence, tree in zip(tagged, trees, strict=True):
+            if self.is_direct:
+                yield Meaning(sentence, decode(tree, sentence.forms), tree)
+            else:
+                yield Meaning(sentence, from_ud(sentence, tree))
 
     def _parse(self, sentences: Sequence[Sentence], threads: int) -> tuple[Sequence[Sentence], list[Tree]]:
         assert self.pipeline.parser is not None

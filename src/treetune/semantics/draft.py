@@ -51,6 +51,10 @@ class Draft:
 
         A collection without members is its operator.
         """
+        # Without a way up there is no cycle left for the garbage collector.
+        self.parent = None
+        if not self.modifiers and self.kind == "word":
+            return Expression("word", self.word, self.position)
         if self.kind == "abstraction":
             return ABSTRACTION
         if self.kind == "unspecified":
@@ -60,7 +64,7 @@ class Draft:
             return self.parts[0].finish()
         modifiers: tuple[Modifier, ...] = ()
         if self.modifiers:
-            modifiers = tuple((connective, other.finish()) for connective, other in self.modifiers)
+            modifiers = tuple([(connective, other.finish()) for connective, other in self.modifiers])
             if len(modifiers) > 1:
                 modifiers = order_modifiers(modifiers)
         return Expression(self.kind, self.word, self.position, self._finish_parts() if self.parts else (), modifiers)

@@ -15,7 +15,7 @@ from treetune.corpus.conllu import format_conllu
 from treetune.corpus.files import StrPath, display_name, read_lines
 from treetune.corpus.formats import bare_name
 from treetune.corpus.penn import read_penn
-from treetune.corpus.sentence import ABSENT, ROOT, Example, Sentence, Tree, comment_value, name_sentence, with_comment
+from treetune.corpus.sentence import Example, Sentence, Tree, comment_value, name_sentence, with_comment
 from treetune.corpus.treebank import read_trees
 from treetune.errors import DataError
 from treetune.semantics.alignment import align
@@ -33,14 +33,18 @@ COMMENT = "nlf"
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """A sentence with its natural logical form, in which every word has its position."""
+    """A sentence with its natural logical form, in which every word has its position.
+
+    `encoded` is the tree that the expression was decoded from, if there is one; its labels may be inconsistent.
+    """
 
     sentence: Sentence
     expression: Expression
+    encoded: Tree | None = None
 
     def tree(self) -> Tree:
         """Return the encoded tree."""
-        return encode(self.expression, self.sentence.forms)
+        return encode(self.expression, self.sentence.forms) if self.encoded is None else self.encoded
 
     def example(self) -> Example:
         """Return the encoded tree as an example to train on: words alone, without tags and lemmas."""
@@ -54,8 +58,9 @@ def is_encoded(tree: Tree) -> bool:
 
 def meaning_of(sentence: Sentence, tree: Tree) -> Meaning:
     """Return a sentence with the expression of its tree: decoded if the tree is an encoded one, else by rules."""
-    found = decode(tree, sentence.forms) if is_encoded(tree) else from_ud(sentence, tree)
-    return Meaning(sentence, found)
+    if is_encoded(tree):
+        return Meaning(sentence, decode(tree, sentence.forms), tree)
+    return Meaning(sentence, from_ud(sentence, tree))
 
 
 def read_meanings(path: StrPath, *, read: Callable[..., Iterator[Example]] = read_trees) -> Iterator[Meaning]:
@@ -157,10 +162,3 @@ def with_frequent_labels(examples: Iterable[Example], count: int) -> list[Exampl
     del counts["punct"]
     kept = {label for label, _ in counts.most_common(count)} | {"punct"}
     return [item for item in examples if kept.issuperset(item.gold.labels[1:])]
-
-
-def words_of(forms: Iterable[str]) -> Sentence:
-    """Return a sentence of forms alone, root at 0."""
-    found = tuple(forms)
-    empty = (ROOT,) + (ABSENT,) * (len(found) - 1)
-    return Sentence(found, empty, empty, empty, empty, empty)

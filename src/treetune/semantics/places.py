@@ -15,6 +15,7 @@ from treetune.corpus.sentence import ABSENT, Sentence
 from treetune.semantics.expression import ABSTRACTION, Expression
 
 _MISSING = ("abstraction", "unspecified")
+_NOT_NOMINAL = frozenset(("VERB", "AUX", "ADJ", "ADV", "ADP", "SCONJ", "CCONJ"))
 # English; mostly for sentences without FEATS.
 _RELATIVE = frozenset(("who", "whom", "which", "that"))
 _PASSIVE = frozenset(("be", "is", "are", "was", "were", "been", "being", "'s", "'re", "get", "gets", "got", "getting"))
@@ -44,6 +45,12 @@ class Place:
         """The place of what the expression is or stands for; None if that is missing."""
         return self.stands_for or (None if self.node.kind in _MISSING else self)
 
+    @property
+    def is_nominal(self) -> bool:
+        """Whether it may be the subject of another clause: no clause, no adjective."""
+        first = self.node.parts[1] if self.node.kind == "collection" else self.node
+        return first.kind != "tuple" and self._value("upos", first.head) not in _NOT_NOMINAL
+
     def parts(self) -> list[Place]:
         """Return the parts of a tuple, a collection or a sequence."""
         if self.node.kind != "tuple":
@@ -66,7 +73,8 @@ class Place:
 
     def _stands_for(self, argument: Expression, *, is_subject: bool) -> Place | None:
         if argument.kind == "unspecified":
-            return None if not is_subject or self._is_passive() else self.subject
+            is_known = is_subject and self.subject is not None and self.subject.is_nominal and not self._is_passive()
+            return self.subject if is_known else None
         if argument.kind == "abstraction" or self._is_relative(argument):
             return self.modified or self.subject
         return None
