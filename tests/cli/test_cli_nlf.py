@@ -22,15 +22,15 @@ PAIR = '{"words": ["The", "cat", "sees", "the", "dog", "."], "nlf": "[sees, cat.
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A treebank, its sentences as JSON lines, and a mapper that was trained on it."""
     made = tmp_path_factory.mktemp("nlf")
-    items = list(generate(160, seed=1))
-    write_trees(items[:120], made / "train.conllu")
-    write_trees(items[120:], made / "dev.conllu")
+    items = list(generate(110, seed=1))
+    write_trees(items[:80], made / "train.conllu")
+    write_trees(items[80:], made / "dev.conllu")
     done = run(
         "nlf", "train", made / "train.conllu", "--dev", made / "dev.conllu", "--model", made / "m.treetune",
-        "--epochs", 3,
+        "--epochs", 2,
     )  # fmt: skip
     assert done.code == 0, done.err
-    assert "120 sentences" in done.err
+    assert "80 sentences" in done.err
     return made
 
 
@@ -94,6 +94,7 @@ def test_evaluate_scores_files_and_models(folder: Path, tmp_path: Path) -> None:
     assert shown.out.splitlines()[0] == "accuracy  100.00"
 
 
+@pytest.mark.slow
 def test_a_mapper_can_be_trained_from_pairs_by_other_parsers(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(PAIR * 3, "utf-8")
     for name, parser in (("graph", ["--parser", "graph"]), ("beam", ["--beam", "2", "--align", "--labels", "9"])):
@@ -103,6 +104,7 @@ def test_a_mapper_can_be_trained_from_pairs_by_other_parsers(tmp_path: Path) -> 
         assert run("nlf", "evaluate", tmp_path / "a.jsonl", model).out.startswith("accuracy  100.00")
 
 
+@pytest.mark.slow
 def test_extrinsic_training_with_the_loss(folder: Path, tmp_path: Path) -> None:
     run("nlf", "convert", folder / "train.conllu", "-o", tmp_path / "train.conllu")
     done = run(

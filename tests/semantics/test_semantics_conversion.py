@@ -102,7 +102,7 @@ def test_any_tree_has_an_expression_over_its_words(tree: Tree) -> None:
 
 @pytest.mark.parametrize("relation", ["nmod", "conj", "ccomp", "flat", "acl:relcl", "case", "cop", "cc", "x"])
 def test_chains_of_thousands_of_words_are_converted(relation: str) -> None:
-    size = 2000
+    size = 1200
     sentence = Sentence.of(["w"] * size, upos=["VERB"] * size)
     found = from_ud(sentence, Tree.of(range(size), ["root", *[relation] * (size - 1)]))
     assert len(found.positions()) == size
@@ -142,6 +142,9 @@ PENN = [
     ("(S (S (NP-SBJ (PRP I)) (VP (VBD came))) (CC and) (S (NP-SBJ (PRP I)) (VP (VBD saw))))",
      "[came, I] & [saw/and, I]"),
     ("(NP (QP ($ $) (CD 5) (CD million)) (-NONE- *U*))", "$.5.million"),
+    ("(ADJP (ADJP (RB far) (JJR higher)) (PP (IN than) (NP (NNS sales))))", "higher/far:[than, ^, sales]"),
+    ("(NP (NP (NNS men)) (RRC (ADVP (RB once)) (VP (VBN sold))))", "men:[sold/once, _, ^]"),
+    ("(FRAG (FRAG (NP (NN cat))) (FRAG (NP (NN dog))))", "|cat, dog|"),
     ("(FRAG (NP (NN cat)) (X (SYM x)))", "cat%x"),
 ]  # fmt: skip
 
@@ -157,7 +160,8 @@ def test_constructions_of_penn_trees(text: str, expression: str) -> None:
 def test_penn_trees_are_read_over_lines() -> None:
     one, other = parse_penn(["( (S", " (NP-SBJ-1 (-LRB- -LRB-) (NN 1\\/2)))) (NP (NN b))"])
     assert [(leaf.label, leaf.word) for leaf in one.leaves()] == [("-LRB-", "("), ("NN", "1/2")]
-    assert (one.children[0].category, one.children[0].functions) == ("NP", {"SBJ", "1"})
+    assert one.children[0].category == "NP"
+    assert one.children[0].functions == frozenset(("SBJ", "1"))
     assert other == Constituent("NP", (Constituent("NN", word="b"),))
 
 
@@ -182,6 +186,7 @@ def test_a_tree_of_traces_has_no_meaning() -> None:
         from_constituents(Constituent("S", (Constituent("-NONE-", word="*"),)))
 
 
+@pytest.mark.slow
 def test_every_sentence_of_the_wsj_sample_survives(data_dir: Path) -> None:
     for tree in read_penn(data_dir / "ptb_sample" / "wsj-test.mrg"):
         sentence, found = from_constituents(tree)

@@ -6,7 +6,7 @@ near their heads and dependents, and so that arcs do not cross.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from treetune.errors import DataError
@@ -42,9 +42,9 @@ def alignment_accuracy(found: Sequence[Expression], gold: Sequence[Expression]) 
     return sum(one == other for one, other in pairs) / len(pairs)
 
 
-def _with_positions(node: Expression, positions: object) -> Expression:
+def _with_positions(node: Expression, positions: Iterator[int]) -> Expression:
     """Return an expression with positions, taken in the order of `Expression.words`."""
-    position = next(positions) if node.kind == "word" else None  # type: ignore[call-overload]
+    position = next(positions) if node.kind == "word" else None
     parts = tuple(_with_positions(part, positions) for part in node.parts)
     modifiers = tuple((connective, _with_positions(other, positions)) for connective, other in node.modifiers)
     return replace(node, position=position, parts=parts, modifiers=modifiers)

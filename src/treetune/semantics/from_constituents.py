@@ -31,10 +31,11 @@ _UPOS = {
 _RELATIONS = {
     "DT": "det", "PDT": "det", "WDT": "det", "CD": "nummod", "QP": "nummod", "PRP$": "nmod:poss", "WP$": "nmod:poss",
     "JJ": "amod", "JJR": "amod", "JJS": "amod", "ADJP": "amod", "NN": "compound", "NNS": "compound", "NNP": "compound",
-    "NNPS": "compound", "NX": "compound", "FW": "compound", "VBN": "amod", "VBG": "amod", "RB": "advmod",
-    "RBR": "advmod", "RBS": "advmod", "ADVP": "advmod", "WRB": "advmod", "WHADVP": "advmod", "RP": "compound:prt",
-    "PRT": "compound:prt", "UH": "discourse", "INTJ": "discourse", "IN": "case", "POS": "case", "PRN": "parataxis",
-    "MD": "aux", "CC": "cc", "CONJP": "cc", "$": "compound", "#": "compound", "LST": "discourse", "LS": "discourse",
+    "NNPS": "compound", "NX": "compound", "NAC": "compound", "FW": "compound", "VBN": "amod", "VBG": "amod",
+    "RB": "advmod", "RBR": "advmod", "RBS": "advmod", "ADVP": "advmod", "WRB": "advmod", "WHADVP": "advmod",
+    "RP": "compound:prt", "PRT": "compound:prt", "UH": "discourse", "INTJ": "discourse", "IN": "case", "POS": "case",
+    "PRN": "parataxis", "MD": "aux", "CC": "cc", "CONJP": "cc", "$": "compound", "#": "compound", "LST": "discourse",
+    "LS": "discourse",
 }  # fmt: skip
 
 
@@ -126,7 +127,7 @@ class _Phrases:
         category, is_before = child.category, kept.index(child) < kept.index(top)
         if node.category in ("NP", "NX", "WHNP", "NAC", "QP"):
             return self._in_nominal(node, child, top, is_before)
-        if node.category in ("S", "SINV", "SQ", "SBARQ", "SBAR", "VP"):
+        if node.category in ("S", "SINV", "SQ", "SBARQ", "SBAR", "VP", "RRC"):
             return self._in_clause(node, child, top, is_before)
         if node.category in ("PP", "WHPP"):
             relation = "mark" if top.category in _CLAUSES or top.category == "VP" else "case"
@@ -149,8 +150,10 @@ class _Phrases:
             return "acl" if _has_clause(child) else "nmod"
         if category == "SBAR":
             return "acl:relcl" if _begins_with_wh(child) else "acl"
-        if category in ("VP", "S", "SINV"):
+        if category in ("VP", "S", "SINV", "RRC"):
             return "acl"
+        if category == "UCP":
+            return "amod" if is_before else "appos"
         if category in ("IN", "TO", "JJR", "RB", "RBR") and node.category == "QP":
             return "advmod"
         if category == "CD" and node.category == "QP" and top.category != "$":
@@ -211,7 +214,7 @@ class _Phrases:
             return "ccomp" if category == "SBAR" else "xcomp"
         if category in ("ADVP", "RB", "RBR", "RBS", "WRB", "JJ", "DT", "IN") and is_before:
             return "advmod"
-        return {"ADJP": "dep", "DT": "dep"}.get(category, _RELATIONS.get(category, "dep"))
+        return {"DT": "fixed", "FRAG": "list"}.get(category, _RELATIONS.get(category, "dep"))
 
 
 def _has_words(node: Constituent) -> bool:
@@ -250,7 +253,7 @@ def _head_child(node: Constituent, kept: list[Constituent]) -> Constituent:
         inner = next((child for child in kept if child.category == "VP"), None)
         is_auxiliary = verb is None or verb.category in ("MD", "TO") or verb.word.lower() in _AUXILIARIES
         return (inner if inner is not None and is_auxiliary else verb) or kept[0]
-    if category in ("S", "SINV", "SQ", "SBARQ", "SBAR", "FRAG"):
+    if category in ("S", "SINV", "SQ", "SBARQ", "SBAR", "FRAG", "RRC"):
         wanted = ("VP", "S", "SINV", "SQ", "SBARQ") if category in ("SBAR", "SBARQ") else ("VP", *_VERBS, "S", "SINV")
         for one in wanted:
             for child in kept:
@@ -262,7 +265,7 @@ def _head_child(node: Constituent, kept: list[Constituent]) -> Constituent:
         return _nominal_head(category, kept)
     if category in ("PP", "WHPP"):
         return kept[-1] if kept[-1].category not in ("IN", "TO", "RP") else kept[0]
-    wanted = {"ADJP": ("JJ", "JJR", "JJS", "VBN", "VBG"), "ADVP": ("RB", "RBR", "IN")}.get(category, ())
+    wanted = {"ADJP": ("JJ", "JJR", "JJS", "VBN", "VBG", "ADJP"), "ADVP": ("RB", "RBR", "IN", "ADVP")}.get(category, ())
     return next((child for child in reversed(kept) if child.category in wanted), kept[-1 if wanted else 0])
 
 
