@@ -26,13 +26,14 @@ MAPPING_METRICS = (
     Metric("accuracy without %", "the same in sentences without %", lambda c: c[3], lambda c: c[2]),
     Metric("exact", "sentences with the right expression", lambda c: c[5], lambda c: c[4]),
 )
-# Of every sentence: 1, without %; words, those joined by %; decoded to the same; projective; words rightly aligned.
+# Of every sentence: 1, without %; words, those joined by %; decoded to the same; projective; words that were aligned
+# automatically, rightly aligned ones.
 COVERAGE_METRICS = (
     Metric("covered", "sentences without %", lambda c: c[1], lambda c: c[0]),
     Metric("uncovered words", "words joined by %", lambda c: c[3], lambda c: c[2]),
     Metric("identity", "expressions that encoding and decoding do not change", lambda c: c[4], lambda c: c[0]),
     Metric("projective", "projective trees", lambda c: c[5], lambda c: c[0]),
-    Metric("aligned", "words aligned rightly without their positions", lambda c: c[6], lambda c: c[2]),
+    Metric("aligned", "words aligned rightly without their positions", lambda c: c[7], lambda c: c[6]),
 )
 CLUSTERS = "clusters/en.txt"
 # Sentences of each silver treebank, and their fewest and most words.
@@ -161,23 +162,31 @@ def mapping_counts(pair: Pair, tree: Tree) -> Counts:
 
 
 def run_coverage(setting: Setting) -> dict[str, list[Counts]]:
-    """Convert treebanks to expressions, encode and decode and align these, and count for `COVERAGE_METRICS`."""
+    """Convert treebanks to expressions, encode and decode these, and count for `COVERAGE_METRICS`.
+
+    The words of the files of `step.align` are also aligned automatically.
+    """
     found: dict[str, list[Counts]] = {}
     for test, path in setting.paths().items():
         if test in setting.tests:
-            counts = [coverage_counts(pair) for pair in setting.most(read_pairs(path))]
+            aligns = test in setting.step["align"]
+            counts = [coverage_counts(pair, aligns=aligns) for pair in setting.most(read_pairs(path))]
             found[test] = Measured(counts, sentences=float(len(counts)))
     return found
 
 
-def coverage_counts(pair: Pair) -> Counts:
+def coverage_counts(pair: Pair, *, aligns: bool) -> Counts:
     """Return the counts of one sentence, for `COVERAGE_METRICS`."""
     forms, expression = pair.sentence.forms, pair.expression
-    tree = pair.tree()
-    decoded = decode(tree, forms)
-    same = decoded == expression.canonical() and decoded.positions() == expression.canonical().positions()
-    found = realigned(pair).expression
-    aligned = sum(one == other for one, other in zip(found.positions(), expression.positions(), strict=True))
+    tree, words = pair.tree(), len(word_positions(forms))
+    decoded, canonical = decode(tree, forms), expression.canonical()
+    same = decoded == canonical and decoded.positions() == canonical.positions()
     uncovered = sum(connective == "%" for node in expression.nodes() for connective, _ in node.modifiers)
-    counts = (1, expression.is_covered, len(word_positions(forms)), uncovered, same, is_projective(tree.heads), aligned)
-    return tuple(map(float, counts))
+    counts = (1, expression.is_covered, words, uncovered, same, is_projective(tree.heads))
+    return tuple(map(float, (*counts, *(_aligned(pair) if aligns else (0, 0)))))
+
+
+def _aligned(pair: Pair) -> tuple[int, int]:
+    positions = zip(realigned(pair).expression.positions(), pair.expression.positions(), strict=True)
+    right = [one == other for one, other in positions]
+    return len(right), sum(right)

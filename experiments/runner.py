@@ -170,7 +170,7 @@ def run_step(config: Config, setting: Setting) -> Record:
         "cpu_seconds": seconds,
         "tests": {
             test: {
-                **{metric.name: 100 * metric.score(counts) for metric in step.metrics},
+                **{metric.name: percent(metric.score(counts)) for metric in step.metrics},
                 **(counts.measures if isinstance(counts, Measured) else {}),
                 "outcomes": {"counts": np.array(counts)},
             }
