@@ -174,15 +174,15 @@ def with_predicted_tags(data: Data) -> Data:
     Training sentences are tagged by taggers that have not seen them (jackknifing), all others by one that was trained
     on the treebank.
     """
-    columns, tagger = treebank_tags(tuple(data.train))
+    columns, tagger = _tags(tuple(data.train))
 
     def part(examples: list[Example]) -> list[Example]:
         sentences = tagger.annotate([example.sentence.without(*UPOS) for example in examples])
-        return [with_upos(example, tagged.upos) for example, tagged in zip(examples, sentences, strict=True)]
+        return [_with_tags(example, tagged.upos) for example, tagged in zip(examples, sentences, strict=True)]
 
     return replace(
         data,
-        train=[with_upos(example, tags) for example, tags in zip(data.train, columns, strict=True)],
+        train=[_with_tags(example, tags) for example, tags in zip(data.train, columns, strict=True)],
         dev=part(data.dev),
         tests={name: part(examples) for name, examples in data.tests.items()},
         others={name: part(examples) for name, examples in data.others.items()},
@@ -190,7 +190,7 @@ def with_predicted_tags(data: Data) -> Data:
 
 
 @cache
-def treebank_tags(examples: tuple[Example, ...]) -> tuple[list[tuple[str, ...]], Tagger]:
+def _tags(examples: tuple[Example, ...]) -> tuple[list[tuple[str, ...]], Tagger]:
     """Return the tags of a treebank by jackknifing, and a tagger that was trained on all of it; made once."""
     found = jackknife_tags(lambda: Tagger(columns=UPOS), examples, folds=TAG_FOLDS, seed=0, epochs=TAG_EPOCHS)
     tagger = Tagger(columns=UPOS)
@@ -199,6 +199,5 @@ def treebank_tags(examples: tuple[Example, ...]) -> tuple[list[tuple[str, ...]],
     return [example.sentence.upos for example in found], tagger
 
 
-def with_upos(example: Example, tags: tuple[str, ...]) -> Example:
-    """Return an example with these UPOS tags and no others."""
+def _with_tags(example: Example, tags: tuple[str, ...]) -> Example:
     return replace(example, sentence=replace(example.sentence.without("xpos", "feats"), upos=tags))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import islice
 from pathlib import Path
@@ -11,12 +10,12 @@ from typing import Any
 
 import treetune
 from benchmarks.measure import cpu_seconds
-from experiments.data import treebank_tags, with_upos
 from experiments.tagging import Counts, Setting
-from treetune import Example, Sentence, TransitionParser, Tree
+from treetune import Example, TransitionParser, Tree
 from treetune.corpus.projectivity import is_projective
 from treetune.evaluation import Metric
-from treetune.semantics import Expression, decode, encode, from_ud
+from treetune.models.mapper import Mapper
+from treetune.semantics import decode, from_ud
 from treetune.semantics.meanings import Meaning, read_meanings, realigned, with_frequent_labels
 from treetune.semantics.tokens import word_positions
 
@@ -51,79 +50,49 @@ class Measured(list[Counts]):
         self.measures = measures
 
 
-@dataclass(frozen=True)
-class Pair(Meaning):
-    """A sentence with its expression, and the UD tree that the expression was converted from, if it was one."""
-
-    source: Example | None = None
-
-
 @cache
-def read_pairs(path: Path) -> tuple[Pair, ...]:
+def read_pairs(path: Path) -> tuple[Meaning, ...]:
     """Return the sentences of a treebank with their expressions, by rules for UD or for constituency trees."""
-    if path.suffix == ".mrg":
-        return tuple(Pair(one.sentence, one.expression) for one in read_meanings(path))
-    examples = treetune.read_trees(path)
-    return tuple(Pair(one.sentence, from_ud(one.sentence, one.gold), one) for one in examples)
+    return tuple(read_meanings(path))
 
 
 @cache
-def silver_pairs(path: Path) -> tuple[Pair, ...]:
+def silver_pairs(path: Path) -> tuple[Meaning, ...]:
     """Return the first sentences of a treebank that was made by a parser; long and very short ones are left out."""
     examples = treetune.read_trees(path, strict=False)
     fitting = (one for one in examples if SILVER_LENGTHS[0] <= len(one.sentence) <= SILVER_LENGTHS[1])
-    return tuple(Pair(one.sentence, from_ud(one.sentence, one.gold)) for one in islice(fitting, SILVER))
+    return tuple(Meaning(one.sentence, from_ud(one.sentence, one.gold)) for one in islice(fitting, SILVER))
 
 
 def run_mapping(setting: Setting) -> dict[str, list[Counts]]:
-    """Train a mapper, or a UD parser whose trees rules convert, and count for `MAPPING_METRICS`.
+    """Map sentences by a mapper that is trained, or by the English model and rules; count for `MAPPING_METRICS`.
 
-    `step.method` is "map" or "convert". A mapper sees predicted tags if its `inputs` are tags; a converter always does,
-    since rules look at them. `step.uncovered` says whether a mapper is trained on sentences with %, `step.alignment`
-    whether the positions of words are given ("true") or found ("automatic"), `step.labels` to how many labels, the most
-    frequent ones, its training sentences are restricted, and `step.silver` which parsed files are added to them.
+    `step.method` is "map" or "convert". `step.uncovered` says whether a mapper is trained on sentences with %,
+    `step.alignment` whether the positions of words are given ("true") or found ("automatic"), `step.labels` to how many
+    labels, the most frequent ones, its training sentences are restricted, and `step.silver` which parsed files are added.
     """
     paths = setting.paths()
-    names = [*setting.config["data"]["train"], *setting.tests]
-    pairs = {name: setting.most(read_pairs(paths[name])) for name in names}
-    train = [pair for name in setting.config["data"]["train"] for pair in pairs[name]]
-    converts = setting.step["method"] == "convert"
-    tagger = None
-    if converts or setting.config["model"]["inputs"]:
-        sources = tuple(_source(pair) for pair in train)
-        columns, tagger = treebank_tags(sources)
-        train = [
-            replace(pair, sentence=with_upos(one, tags).sentence, source=with_upos(one, tags))
-            for pair, one, tags in zip(train, sources, columns, strict=True)
-        ]
-    train += [pair for name in setting.step.get("silver", ()) for pair in silver_pairs(paths[name])]
-    examples = [_source(pair) for pair in train] if converts else mapping_examples(setting.step, train)
-    parser = _trained(setting, examples)
-    convert = from_ud if converts else _decoded
-
-    def mapped(sentences: Sequence[Sentence]) -> tuple[list[Tree], list[Expression]]:
-        given = sentences if tagger is None else tagger.annotate(sentences)
-        trees = parser.predict_batch(given)
-        return trees, [convert(sentence, tree) for sentence, tree in zip(given, trees, strict=True)]
-
+    pairs = {name: setting.most(read_pairs(path)) for name, path in paths.items() if name in setting.tests}
+    training: dict[str, float] = {}
+    if setting.step["method"] == "convert":
+        mapper = Mapper(treetune.load("en").with_options(**setting.config["model"]))
+    else:
+        train = [pair for name in setting.config["data"]["train"] for pair in setting.most(read_pairs(paths[name]))]
+        train += [pair for name in setting.step.get("silver", ()) for pair in silver_pairs(paths[name])]
+        examples = mapping_examples(setting.step, train)
+        mapper = Mapper(_trained(setting, examples))
+        training = {"training_sentences": float(len(examples))}
     found: dict[str, list[Counts]] = {}
     for test in setting.tests:
         sentences = [pair.sentence.without(*NO_TAGS) for pair in pairs[test]]
-        trees, expressions = mapped(sentences)
-        if converts:
-            trees = [encode(one, sentence.forms) for one, sentence in zip(expressions, sentences, strict=True)]
-        seconds = min(cpu_seconds(partial(mapped, sentences)) for _ in range(TIMES))
-        counts = (mapping_counts(pair, tree) for pair, tree in zip(pairs[test], trees, strict=True))
-        speed = sum(map(len, sentences)) / seconds
-        found[test] = Measured(counts, words_per_cpu_second=speed, training_sentences=float(len(examples)))
+        counts = map(mapping_counts, pairs[test], mapper.trees(sentences))
+        # Tagging, search, and conversion or decoding.
+        seconds = min(cpu_seconds(partial(mapper.map, sentences)) for _ in range(TIMES))
+        found[test] = Measured(counts, words_per_cpu_second=sum(map(len, sentences)) / seconds, **training)
     return found
 
 
-def _decoded(sentence: Sentence, tree: Tree) -> Expression:
-    return decode(tree, sentence.forms)
-
-
-def mapping_examples(step: Any, pairs: Sequence[Pair]) -> list[Example]:
+def mapping_examples(step: Any, pairs: Sequence[Meaning]) -> list[Example]:
     """Return the examples that a mapper is trained on: projective trees alone, as in the paper."""
     chosen = [pair for pair in pairs if step["uncovered"] or pair.expression.is_covered]
     aligned = [pair if step["alignment"] == "true" else _realigned(pair) for pair in chosen]
@@ -146,12 +115,7 @@ def _trained(setting: Setting, examples: Sequence[Example]) -> TransitionParser:
     return parser
 
 
-def _source(pair: Pair) -> Example:
-    assert pair.source is not None
-    return pair.source
-
-
-def mapping_counts(pair: Pair, tree: Tree) -> Counts:
+def mapping_counts(pair: Meaning, tree: Tree) -> Counts:
     """Return the counts of one sentence; punctuation is no part of an expression and not counted."""
     gold = pair.tree()
     words = word_positions(pair.sentence.forms)
@@ -175,7 +139,7 @@ def run_coverage(setting: Setting) -> dict[str, list[Counts]]:
     return found
 
 
-def coverage_counts(pair: Pair, *, aligns: bool) -> Counts:
+def coverage_counts(pair: Meaning, *, aligns: bool) -> Counts:
     """Return the counts of one sentence, for `COVERAGE_METRICS`."""
     forms, expression = pair.sentence.forms, pair.expression
     tree, words = pair.tree(), len(word_positions(forms))
@@ -186,7 +150,7 @@ def coverage_counts(pair: Pair, *, aligns: bool) -> Counts:
     return tuple(map(float, (*counts, *(_aligned(pair) if aligns else (0, 0)))))
 
 
-def _aligned(pair: Pair) -> tuple[int, int]:
+def _aligned(pair: Meaning) -> tuple[int, int]:
     positions = zip(realigned(pair).expression.positions(), pair.expression.positions(), strict=True)
     right = [one == other for one, other in positions]
     return len(right), sum(right)

@@ -61,9 +61,7 @@ TRIALS = {
     ),
     "alshawi2011_table7": ("EWT, all labels", "EWT, 12 labels"),
     "nlf_coverage": ("constituency rules", "UD rules"),
-    "nlf_mapping": (
-        "direct, no tags, greedy", "direct, predicted tags, greedy", "parse and convert, predicted tags, greedy",
-    ),
+    "nlf_mapping": ("direct, greedy, features of the paper", "direct, greedy", "parse and convert, greedy"),
 }  # fmt: skip
 Records = dict[str, dict[str, Any]]
 
