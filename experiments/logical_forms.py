@@ -69,7 +69,7 @@ def run_mapping(setting: Setting) -> dict[str, list[Counts]]:
 
     `step.method` is "map" or "convert". `step.uncovered` says whether a mapper is trained on sentences with %,
     `step.alignment` whether the positions of words are given ("true") or found ("automatic"), `step.labels` to how many
-    labels, the most frequent ones, its training sentences are restricted, and `step.silver` which parsed files are added.
+    labels, the most frequent ones, its training sentences are restricted, and `step.silver` parsed files that are added.
     """
     paths = setting.paths()
     pairs = {name: setting.most(read_pairs(path)) for name, path in paths.items() if name in setting.tests}
@@ -85,7 +85,8 @@ def run_mapping(setting: Setting) -> dict[str, list[Counts]]:
     found: dict[str, list[Counts]] = {}
     for test in setting.tests:
         sentences = [pair.sentence.without(*NO_TAGS) for pair in pairs[test]]
-        counts = map(mapping_counts, pairs[test], mapper.trees(sentences))
+        trees = (one.tree() for one in mapper.meanings(sentences))
+        counts = list(map(mapping_counts, pairs[test], trees))
         # Tagging, search, and conversion or decoding.
         seconds = min(cpu_seconds(partial(mapper.map, sentences)) for _ in range(TIMES))
         found[test] = Measured(counts, words_per_cpu_second=sum(map(len, sentences)) / seconds, **training)
