@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cache, partial
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from treetune import Example, TransitionParser, Tree
 from treetune.corpus.projectivity import is_projective
 from treetune.evaluation import Metric
 from treetune.models.mapper import Mapper
-from treetune.semantics import decode, from_ud
+from treetune.semantics import decode
 from treetune.semantics.meanings import Meaning, read_meanings, realigned, with_frequent_labels
 from treetune.semantics.tokens import word_positions
 
@@ -35,8 +34,6 @@ COVERAGE_METRICS = (
     Metric("aligned", "words aligned rightly without their positions", lambda c: c[7], lambda c: c[6]),
 )
 CLUSTERS = "clusters/en.txt"
-# Sentences of each silver treebank, and their fewest and most words.
-SILVER, SILVER_LENGTHS = 8000, (3, 40)
 # The speed is that of the fastest of so many passes: the machine may be shared.
 TIMES = 3
 NO_TAGS = ("upos", "xpos", "feats", "lemmas")
@@ -56,20 +53,12 @@ def read_pairs(path: Path) -> tuple[Meaning, ...]:
     return tuple(read_meanings(path))
 
 
-@cache
-def silver_pairs(path: Path) -> tuple[Meaning, ...]:
-    """Return the first sentences of a treebank that was made by a parser; long and very short ones are left out."""
-    examples = treetune.read_trees(path, strict=False)
-    fitting = (one for one in examples if SILVER_LENGTHS[0] <= len(one.sentence) <= SILVER_LENGTHS[1])
-    return tuple(Meaning(one.sentence, from_ud(one.sentence, one.gold)) for one in islice(fitting, SILVER))
-
-
 def run_mapping(setting: Setting) -> dict[str, list[Counts]]:
     """Map sentences by a mapper that is trained, or by the English model and rules; count for `MAPPING_METRICS`.
 
     `step.method` is "map" or "convert". `step.uncovered` says whether a mapper is trained on sentences with %,
     `step.alignment` whether the positions of words are given ("true") or found ("automatic"), `step.labels` to how many
-    labels, the most frequent ones, its training sentences are restricted, and `step.silver` parsed files that are added.
+    labels, the most frequent ones, its training sentences are restricted.
     """
     paths = setting.paths()
     pairs = {name: setting.most(read_pairs(path)) for name, path in paths.items() if name in setting.tests}
@@ -78,7 +67,6 @@ def run_mapping(setting: Setting) -> dict[str, list[Counts]]:
         mapper = Mapper(treetune.load("en").with_options(**setting.config["model"]))
     else:
         train = [pair for name in setting.config["data"]["train"] for pair in setting.most(read_pairs(paths[name]))]
-        train += [pair for name in setting.step.get("silver", ()) for pair in silver_pairs(paths[name])]
         examples = mapping_examples(setting.step, train)
         mapper = Mapper(_trained(setting, examples))
         training = {"training_sentences": float(len(examples))}
