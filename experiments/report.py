@@ -22,6 +22,7 @@ HEADS = {
     "UALS": "ALS",
     "cost": "cost (%)",
     "words_per_cpu_second": "words per CPU-s",
+    "training_sentences": "training sentences",
 }
 # Shown without decimals.
 NUMBERS = ("words_per_cpu_second", "training_sentences", "sentences")

@@ -59,7 +59,7 @@ TRIALS = {
     "alshawi2011_tables5_6": (
         "WSJ, with %, true alignment", "WSJ, without %, true alignment", "EWT, with %, automatic alignment",
     ),
-    "alshawi2011_table7": ("EWT, all labels", "EWT, 12 labels"),
+    "alshawi2011_table7": ("WSJ, all labels", "WSJ, 12 labels"),
     "nlf_coverage": ("constituency rules", "UD rules"),
     "nlf_mapping": ("direct, greedy, features of the paper", "direct, greedy", "parse and convert, greedy"),
 }  # fmt: skip
