@@ -17,7 +17,16 @@ Record = Mapping[str, Any]
 
 LABELS = 12
 ANSWERS = {True: "yes", False: "**no**", None: "not measured"}
-HEADS = {"crossing_UAS": "UAS, non-projective sentences", "LALS": "labelled ALS", "UALS": "ALS", "cost": "cost (%)"}
+HEADS = {
+    "crossing_UAS": "UAS, non-projective sentences",
+    "LALS": "labelled ALS",
+    "UALS": "ALS",
+    "cost": "cost (%)",
+    "words_per_cpu_second": "words per CPU-s",
+    "training_sentences": "training sentences",
+}
+# Shown without decimals.
+NUMBERS = ("words_per_cpu_second", "training_sentences", "sentences")
 MADE = "<!-- Made by `python -m experiments report` from the files in experiments/results; do not edit. -->"
 ABOUT = """\
 The tables of the papers behind treetune, made again on open treebanks. One TOML file in `experiments/tables` describes
@@ -81,7 +90,12 @@ def _head(test: str, metric: str, *, only: bool) -> str:
 def _cell(row: Record, test: str, metric: str) -> str:
     if metric == "cpu_seconds":
         return spread(row["cpu_seconds"], per=60)
-    return spread(row["tests"][test][metric]) if test in row["tests"] else ""
+    return score(row["tests"][test], metric) if test in row["tests"] else ""
+
+
+def score(scores: Record, metric: str) -> str:
+    """Return a score of a row, or a number that was counted."""
+    return spread(scores[metric], decimals=0 if metric in NUMBERS else 2)
 
 
 def score_table(table: Table, record: Record, test: str) -> str:
@@ -92,7 +106,7 @@ def score_table(table: Table, record: Record, test: str) -> str:
     rows = [
         (
             _name(row, record),
-            *(spread(row["tests"][test][metric]) for metric in table.columns.values()),
+            *(score(row["tests"][test], metric) for metric in table.columns.values()),
             *([spread(row["dev"]["LAS"]) if row["dev"] else ""] if has_dev else []),
             spread(row["cpu_seconds"], per=60),
             *([spread(row["tests"][test]["words_per_cpu_second"], decimals=0)] if speed else []),

@@ -15,6 +15,7 @@ import numpy as np
 from benchmarks.measure import provenance, say
 from experiments import data as files
 from experiments.data import KEPT, QUICK, Data, Limits, objectives
+from experiments.logical_forms import Measured
 from experiments.results import NotMeasuredError, Results, tree_outcomes
 from experiments.steps import STEPS, Setting
 from experiments.store import Record, ResultFile
@@ -170,7 +171,8 @@ def run_step(config: Config, setting: Setting) -> Record:
         "cpu_seconds": seconds,
         "tests": {
             test: {
-                **{metric.name: 100 * metric.score(counts) for metric in step.metrics},
+                **{metric.name: percent(metric.score(counts)) for metric in step.metrics},
+                **(counts.measures if isinstance(counts, Measured) else {}),
                 "outcomes": {"counts": np.array(counts)},
             }
             for test, counts in found.items()

@@ -9,6 +9,7 @@ from typing import Any
 
 import treetune
 from experiments.data import UPOS, paths
+from experiments.logical_forms import COVERAGE_METRICS, MAPPING_METRICS, run_coverage, run_mapping
 from experiments.tagging import (
     ENTITY_METRICS,
     RAW_QUESTIONS,
@@ -189,4 +190,6 @@ STEPS = {
     "entities": Step(run_entities, ENTITY_METRICS),
     "uptraining": Step(run_uptraining, ARC_METRICS),
     "rules": Step(run_rules, ORDER_METRICS),
+    "mapping": Step(run_mapping, MAPPING_METRICS),
+    "coverage": Step(run_coverage, COVERAGE_METRICS),
 }

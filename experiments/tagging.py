@@ -68,6 +68,10 @@ class Setting:
         """Return the examples, or the first few of them in a quick trial."""
         return list(examples[:QUICK_SENTENCES] if self.is_quick else examples)
 
+    def paths(self) -> dict[str, Path]:
+        """Return the files of the row, by name."""
+        return paths(self.config, self.data)
+
     def trees(self, *names: str) -> list[Example]:
         """Return the examples of some files of the row, or of ``folder/file.conllu`` in the data folder."""
         known = paths(self.config, self.data)

@@ -18,12 +18,13 @@ from treetune.sample import generate, treebank
 
 FILES = {
     "en_ewt": ("train", "dev", "test"),
-    "en_gum": ("train", "test"),
+    "en_gum": ("train", "dev", "test"),
     "en_pud": ("test",),
     "en_atis": ("test",),
     "cs_cltt": ("train", "dev", "test"),
     "cs_fictree": ("dev", "test"),
     "cs_pud": ("test",),
+    "en_pud": ("test",),
 }
 QUESTIONS: dict[str, tuple[str, ...]] = {"source": ("declarative",), "target": ("yes-no", "wh"), "atis": ("wh",)}
 
@@ -61,7 +62,25 @@ def write_data(folder: Path, *, sizes: tuple[int, int, int] = (40, 15, 15)) -> P
     (folder / "reorder").mkdir()
     for language in ("ja", "ko", "ar", "fr", "ru", "zh"):
         write_word_orders(folder / "reorder", language)
+    write_constituents(folder / "ptb_sample")
+    (folder / "clusters").mkdir()
+    words = sorted({word for example in generate(60, seed=0) for word in example.sentence.forms[1:]})
+    lines = [f"{number % 16:06b}\t{word}\t1\n" for number, word in enumerate(words)]
+    (folder / "clusters" / "en.txt").write_text("".join(lines))
     return folder
+
+
+def write_constituents(folder: Path) -> None:
+    """Write constituency trees: who saw whom, some with what no rule covers."""
+    folder.mkdir()
+    for part, count in (("wsj-train", 60), ("wsj-dev", 10), ("wsj-test", 20), ("wsj", 1)):
+        lines = []
+        for number in range(count):
+            who, what = ("Ann", "Bob", "Eve")[number % 3], ("dog", "house", "idea", "tree")[number % 4]
+            uncovered = "(X (FW qua))" if number % 5 == 0 else ""
+            phrase = f"(NP (DT the) (JJ old) (NN {what}))" if number % 2 else f"(NP (NNP {what}))"
+            lines.append(f"( (S (NP-SBJ (NNP {who})) (VP (VBD saw) {phrase} {uncovered}) (. .)) )\n")
+        (folder / f"{part}.mrg").write_text("".join(lines))
 
 
 def as_entities(example: Example) -> Tagged:
