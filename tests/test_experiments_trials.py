@@ -147,8 +147,8 @@ def test_a_trial_has_a_page_and_names_no_path_of_this_machine(records: Records, 
 def test_rows_make_different_models(records: Records, name: str) -> None:
     runs = {run["row"]: run for run in unpacked(records[name])}
     found = [json.dumps(_outcomes(run), sort_keys=True) for run in runs.values()]
-    # Tags add little to the names of generated English: some NER models answer alike.
-    alike = 2 if name == "hall2011_extrinsic_table2" else 0
+    # Tags add little to the names of generated English: some NER models answer alike. Its trees have few labels.
+    alike = {"hall2011_extrinsic_table2": 2, "alshawi2011_table7": 1}.get(name, 0)
     assert len(set(found)) >= len(found) - alike
 
 
