@@ -77,8 +77,10 @@ class Clusters:
         return dict(sorted(members.items()))
 
     @classmethod
-    def from_state(cls, state: Mapping[str, Any]) -> Clusters:
-        """Rebuild clusters from `state()`; the counts are gone."""
+    def from_state(cls, state: Mapping[str, Any] | Clusters) -> Clusters:
+        """Rebuild clusters from `state()`; the counts are gone. Those of another part of a model stay as they are."""
+        if isinstance(state, Clusters):
+            return state
         members = Fields(state, "clusters")
         return cls({word: path for path in members for word in members.texts(path)})
 

@@ -45,18 +45,17 @@ def _with_clusters_once(config: dict[str, Any], others: Mapping[str, Any]) -> di
     return config
 
 
-def _with_own_clusters(config: dict[str, Any], parts: Fields) -> dict[str, Any]:
+def _with_own_clusters(config: dict[str, Any], parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the configuration of a part with the clusters of the earlier part that it names."""
     encoder = config.get("encoder")
     if not isinstance(encoder, dict) or _SAME_CLUSTERS not in encoder:
         return config
     name = encoder[_SAME_CLUSTERS]
-    if (
-        not isinstance(name, str)
-        or name not in parts
-        or "clusters" not in (found := parts.table(name).table("config").table("encoder"))
-    ):
-        raise expected(_SAME_CLUSTERS, "the name of a part with clusters", name)
-    return {**config, "encoder": {**encoder, "clusters": found.value("clusters")}}
+    grammar = getattr(parts.get(name), "grammar", None) if isinstance(name, str) else None
+    clusters = None if grammar is None else grammar.encoder.clusters
+    if clusters is None:
+        raise expected(_SAME_CLUSTERS, "the name of an earlier part with clusters", name)
+    return {**config, "encoder": {**encoder, "clusters": clusters}}
 
 
 def parts_from_state(config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> dict[str, Any]:
@@ -73,7 +72,7 @@ def parts_from_state(config: dict[str, Any], tensors: dict[str, NDArray[Any]]) -
             raise ModelError(f"the {name} of this model is of the unknown kind {kind!r}; known: {known}")
         prefix = f"{name}."
         arrays = {key.removeprefix(prefix): values for key, values in tensors.items() if key.startswith(prefix)}
-        own_config = _with_own_clusters(own.plain("config"), fields.table("parts"))
+        own_config = _with_own_clusters(own.plain("config"), parts)
         parts[name] = stored_class(kind).from_state(own_config, arrays)
     return parts
 
