@@ -24,7 +24,6 @@ FILES = {
     "cs_cltt": ("train", "dev", "test"),
     "cs_fictree": ("dev", "test"),
     "cs_pud": ("test",),
-    "en_pud": ("test",),
 }
 QUESTIONS: dict[str, tuple[str, ...]] = {"source": ("declarative",), "target": ("yes-no", "wh"), "atis": ("wh",)}
 
