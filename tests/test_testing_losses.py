@@ -30,8 +30,11 @@ from treetune.losses import (
     Weighted,
     ZeroOne,
 )
+from treetune.losses.meaning import MEASURES, Measure, NaturalLogicalForm
 from treetune.losses.trees import TreeLoss
 from treetune.sample import generate
+from treetune.semantics.encoding import encode
+from treetune.semantics.from_ud import from_ud
 from treetune.testing import check_loss
 
 EXAMPLES = generate(30, seed=3, kinds=("declarative", "wh"))
@@ -117,8 +120,17 @@ def test_tags() -> None:
         check_loss(verb, [annotated], [TAGS], perfect=[TAGS[0]], refused=[(TWO, Tree.of([2, -1])), (TWO, PERSON)])
 
 
+@pytest.mark.parametrize("measure", MEASURES)
+def test_meanings(measure: Measure) -> None:
+    golds = [encode(from_ud(one.sentence, one.gold), one.sentence.forms) for one in EXAMPLES]
+    items = [(one.sentence, gold) for one, gold in zip(EXAMPLES, golds, strict=True)]
+    outputs = [[gold, Tree.of(range(len(gold)), gold.labels[1:])] for gold in golds]
+    partial_tree = Tree.of([-1, 0], ["", golds[0].labels[golds[0].roots[0]]])
+    check_loss(NaturalLogicalForm(measure=measure), items, outputs, perfect=golds, refused=[(TWO, partial_tree)])
+
+
 def test_every_loss_of_the_table_is_checked_here() -> None:
-    here = {*TREE_LOSSES, EntityHamming(), MainVerb()}
+    here = {*TREE_LOSSES, EntityHamming(), MainVerb(), NaturalLogicalForm()}
     by_hand = (Weighted, Function, Program, Reordering, EntityF1)
     assert {type(loss) for loss in here} | set(by_hand) == set(LOSSES.values())
 

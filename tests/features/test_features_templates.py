@@ -62,7 +62,15 @@ def test_adapting_drops_atoms_of_absent_columns_and_what_becomes_equal() -> None
 
 
 def test_the_sets_of_the_package() -> None:
-    assert known_sets("transition") == ["clusters", "clusters-only", "default", "hall2011", "morphology", "zhang-nivre"]
+    assert known_sets("transition") == [
+        "clusters",
+        "clusters-only",
+        "default",
+        "hall2011",
+        "morphology",
+        "nlf",
+        "zhang-nivre",
+    ]
     assert len(load_templates("hall2011", "transition")) == 14 + 14 * 13 // 2
     assert len(load_templates("zhang-nivre", "transition")) == 73
 
@@ -79,7 +87,7 @@ def test_the_sets_of_the_package_compile_for_any_columns(name: str, columns: tup
 def test_an_unknown_set_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ConfigError) as caught:
         load_templates("zhang-nivr", "transition")
-    known = "clusters, clusters-only, default, hall2011, morphology, zhang-nivre"
+    known = "clusters, clusters-only, default, hall2011, morphology, nlf, zhang-nivre"
     assert str(caught.value) == (f"unknown feature set 'zhang-nivr'; known: {known} (did you mean 'zhang-nivre'?)")
 
 
@@ -141,7 +149,7 @@ def test_a_set_can_include_another_with_other_values(tmp_path: Path) -> None:
 def test_a_wrong_include_is_refused(line: str, tmp_path: Path) -> None:
     path = tmp_path / "mine.txt"
     path.write_text(f"{line}\n", encoding="utf-8")
-    known = "clusters, clusters-only, default, hall2011, morphology, zhang-nivre"
+    known = "clusters, clusters-only, default, hall2011, morphology, nlf, zhang-nivre"
     message = f"{path}:1: expected '@include NAME VALUE=OTHER …', NAME one of {known}, found"
     with pytest.raises(ConfigError, match=f"^{re.escape(message)}"):
         load_templates(str(path), "transition")

@@ -23,6 +23,7 @@ from treetune.config.schema import (
 from treetune.config.tables import Source, Tables, changed, check_shape, merged, path_places, read_toml
 from treetune.corpus.files import STANDARD_STREAM, StrPath
 from treetune.errors import ConfigError
+from treetune.models.quantize import PRUNE
 
 Table = TypeVar("Table")
 
@@ -103,7 +104,7 @@ class Config:
         if self.objectives and (task == TOKENIZER or not all(one.is_gold for one in self.objectives)):
             kind = "other objectives" if task == TOKENIZER else "objectives with a loss"
             raise self.source.whole(f"{kind} ({self._objectives}) are not for the task {task}; leave them out")
-        if "prune" in self.written.get("pipeline", {}) and not self.pipeline.quantize:
+        if self.written.get("pipeline", {}).get("prune", PRUNE) != PRUNE and not self.pipeline.quantize:
             raise ConfigError(f"{self.source.key('pipeline', 'prune')} is for quantized models; set quantize = true")
         if self.pipeline.convert and not self.objectives:
             raise self.source.error(

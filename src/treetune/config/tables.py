@@ -105,6 +105,8 @@ class Source:
             base = os.path.commonpath([os.path.dirname(path) for path in full.values()])  # noqa: PTH120
         except ValueError:  # no paths, or on different drives
             return {path: path for path in found}
+        if base == os.path.dirname(base):  # noqa: PTH120 - nothing in common but the root of all folders
+            return {path: Path(path).name for path in found}
         return {path: Path(os.path.relpath(absolute, base)).as_posix() for path, absolute in full.items()}
 
 

@@ -86,7 +86,7 @@ def test_pruning_makes_a_model_smaller(english: list[treetune.Example]) -> None:
 
 
 def test_every_set_of_the_package_serves_both_orders_and_looks_at_inputs(english: list[treetune.Example]) -> None:
-    assert known_sets("sequence") == ["default", "lemmas", "morphology", "ner"]
+    assert known_sets("sequence") == ["default", "guided", "lemmas", "morphology", "ner"]
     for name in known_sets("sequence"):
         sizes = []
         for options in ({"order": 1}, {"order": 2}, {"order": 1, "inputs": ("upos",)}):
@@ -95,7 +95,7 @@ def test_every_set_of_the_package_serves_both_orders_and_looks_at_inputs(english
             learner.install(tagger, learner.snapshot())
             sizes.append(len(tagger.grammar.template_set))
         assert (sizes[1] > sizes[0]) == (name != "lemmas")
-        assert (sizes[2] > sizes[0]) == (name != "default")
+        assert (sizes[2] > sizes[0]) == (name not in ("default", "guided"))
 
 
 def test_features_are_those_of_named_templates_whatever_the_model() -> None:
@@ -123,7 +123,7 @@ def test_features_are_those_of_named_templates_whatever_the_model() -> None:
         ({"unknown_dropout": -1}, r"unknown_dropout must be at least 0, found -1"),
         ({"prune": 1.0}, r"prune must be less than 1, found 1.0"),
         ({"max_memory": 0}, r"max_memory must be a number of GB above 0, found 0"),
-        ({"features": "best"}, r"unknown feature set 'best'; known: default, lemmas, morphology, ner"),
+        ({"features": "best"}, r"unknown feature set 'best'; known: default, guided, lemmas, morphology, ner"),
         ({"tag_beam": 2, "order": 2}, r"tag_beam is an option of order 1, found order 2; leave one of them out"),
         ({"width": 2}, r"unknown option of taggers 'width'; known: clusters, columns, dictionary"),
     ],
