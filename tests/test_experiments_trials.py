@@ -44,6 +44,7 @@ TRIALS = {
         "graph, unlabelled ALS", "graph, labelled ALS",
     ),
     "augmented_study": ("k = 2", "k = 64", "forced decoding", "target, 1 arc", "target, 5 arcs"),
+    "adaptation_gap": ("source only", "uptraining, atis", "uptraining + main verbs, atis"),
     "external_metric": ("transition, treebank", "transition, treebank + program"),
     "labels_by_tag": ("transition, not restricted", "transition, restricted by tag"),
     "hall2011_extrinsic_table1": ("source", "source + main verbs of target", "source + all tags of target"),
@@ -170,7 +171,10 @@ def test_what_two_tables_have_in_common_is_run_once(records: Records) -> None:
         for run in record["runs"]
         if "taken_from" in run
     }
-    assert taken == {("mcdonald_table4", "k = 5"): "mcdonald_table2"}
+    assert taken == {
+        ("mcdonald_table4", "k = 5"): "mcdonald_table2",
+        ("adaptation_gap", "source only"): "hall2011_table2",
+    }
 
 
 def test_word_orders_are_scored_without_sentences_that_have_none(records: Records) -> None:
