@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from treetune.features._kernels import entry
 from treetune.models.base import Candidate
 from treetune.models.graph import _kernels as kernels
 from treetune.models.graph._arc_kernels import KINDS
@@ -22,17 +21,6 @@ from treetune.weights._flat_kernels import FlatStore
 ScoredHeads = Candidate[NDArray[np.int32]]
 Scores = NDArray[np.float64]
 EMPTY_STORE = FlatStore(np.zeros(2, np.uint64), np.zeros(2, np.int16), np.ones(1, np.uint64), np.zeros(1, np.uint64))
-# Only other kernels call them.
-_best_projective, _k_best_projective, _best_spanning, _k_best_spanning, _rearrange = (
-    entry(kernel.py_func)
-    for kernel in (
-        kernels.best_projective,
-        kernels.k_best_projective,
-        kernels.best_spanning,
-        kernels.k_best_spanning,
-        kernels.rearrange,
-    )
-)
 
 
 def remembered(siblings: Scores | None, size: int) -> Siblings:
@@ -80,8 +68,8 @@ def k_best_projective(
     chart, lists = make_projective(len(scores) - 1, k=k) if space is None else space
     heads, out = np.empty((k, len(scores)), np.int32), np.empty(k)
     if k == 1:
-        return found(_best_projective(scores, known, chart, heads, out), heads, out)
-    return found(_k_best_projective(scores, known, chart, lists, heads, out), heads, out)
+        return found(kernels.best_projective(scores, known, chart, heads, out), heads, out)
+    return found(kernels.k_best_projective(scores, known, chart, lists, heads, out), heads, out)
 
 
 def best_projective(
@@ -97,8 +85,8 @@ def k_best_spanning(scores: Scores, k: int, *, space: SpanningLists | None = Non
     contraction, partition = make_spanning(len(scores) - 1, k=k) if space is None else space
     heads, out = np.empty((k, len(scores)), np.int32), np.empty(k)
     if k == 1:
-        return found(_best_spanning(scores, contraction, heads, out), heads, out)
-    return found(_k_best_spanning(scores, contraction, partition, heads, out), heads, out)
+        return found(kernels.best_spanning(scores, contraction, heads, out), heads, out)
+    return found(kernels.k_best_spanning(scores, contraction, partition, heads, out), heads, out)
 
 
 def best_spanning(scores: Scores, *, space: SpanningLists | None = None) -> ScoredHeads | None:
@@ -121,5 +109,5 @@ def best_rearranged(
     spanning = make_spanning(len(scores) - 1) if spanning is None else spanning
     heads, out = start.output.reshape(1, -1), np.empty(1)
     side = np.empty((2, len(scores)), np.int32)
-    count = _rearrange(scores, known, spanning.contraction, side, heads, out)
+    count = kernels.rearrange(scores, known, spanning.contraction, side, heads, out)
     return next(iter(found(count, heads, out)), None)

@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treetune.features._kernels import fast_part, inner, part
+from treetune.features._kernels import entry, fast_part, inner, part
 from treetune.models.graph._sibling_kernels import score_row, sibling_score
 
 BAD_SCORE = -1
@@ -348,7 +348,7 @@ def _set_head(vertex, m, heads, size):  # type: ignore[no-untyped-def]
             heads[b] = a
 
 
-@part
+@entry
 def best_projective(scores, siblings, chart, heads, out):  # type: ignore[no-untyped-def]
     """Write the best projective tree to `heads[0]` and its score to `out[0]`."""
     if not scores_are_good(scores) or not fill_chart(scores, siblings, chart):
@@ -559,7 +559,7 @@ def _read_derivation(goal, rank, scores, siblings, chart, lists, k, heads):  # t
             height += 1
 
 
-@part
+@entry
 def k_best_projective(scores, siblings, chart, lists, heads, out):  # type: ignore[no-untyped-def]
     """Write the best projective trees, as many as fit into `out`; all are different."""
     if not scores_are_good(scores) or not fill_chart(scores, siblings, chart):
@@ -787,7 +787,7 @@ def _find_tree(contraction, size, heads):  # type: ignore[no-untyped-def]
     return True
 
 
-@part
+@entry
 def best_spanning(scores, contraction, heads, out):  # type: ignore[no-untyped-def]
     """Write the best tree to `heads[0]` and its score to `out[0]`."""
     if not scores_are_good(scores):
@@ -862,7 +862,7 @@ def _decide(partition, number, parent, arc, required):  # type: ignore[no-untype
     return number
 
 
-@part
+@entry
 def k_best_spanning(scores, contraction, partition, heads, out):  # type: ignore[no-untyped-def]
     """Write the best trees, as many as fit into `out`; all are different; O(k n^2).
 
@@ -971,7 +971,7 @@ def _best_move(scores, siblings, heads, contraction, gains, side):  # type: igno
     return best_d, best_h
 
 
-@part
+@entry
 def rearrange(scores, siblings, contraction, side, heads, out):  # type: ignore[no-untyped-def]
     """Improve the tree in `heads[0]` by the best change of one head as long as the score rises."""
     tree = heads[0]
