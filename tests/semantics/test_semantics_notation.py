@@ -63,13 +63,6 @@ def test_positions_do_not_count_for_equality() -> None:
     assert parse_expression("[a#2, b#1]").positions() == (2, 1)
 
 
-def test_variables_are_for_patterns() -> None:
-    assert parse_expression("?x") == Expression("word", "?x")
-    pattern = parse_expression('[?verb, ?who, "?x"]', variables=True)
-    assert [part.kind for part in pattern.parts] == ["variable", "variable", "word"]
-    assert str(pattern) == '[?verb, ?who, "?x"]'
-
-
 def test_expressions_are_immutable_and_hashable() -> None:
     expression = parse_expression("a:b")
     with pytest.raises(FrozenInstanceError):
@@ -124,7 +117,7 @@ def test_errors_have_line_and_column(text: str, message: str) -> None:
         ({"kind": "word", "word": "a", "position": 0}, '"position" a whole number from 1'),
         ({"kind": "tuple"}, "expected a word as the first part of a tuple, found nothing"),
         ({"kind": "unspecified"}, "expected an expression with a word as its head, found _ alone"),
-        ({"kind": "variable", "word": "x"}, "expected a word, found the variable ?x; variables are for patterns"),
+        ({"kind": "variable", "word": "x"}, 'expected an object with "kind"'),
         ({"kind": "word", "word": "a", "parts": [{"kind": "word"}]}, 'expected "parts" and pairs as "modifiers"'),
         (
             {"kind": "word", "word": "a", "modifiers": [["!", {"kind": "word", "word": "b"}]]},

@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 
 from treetune.errors import DataError
 
-Kind = Literal["word", "abstraction", "unspecified", "tuple", "collection", "sequence", "variable"]
+Kind = Literal["word", "abstraction", "unspecified", "tuple", "collection", "sequence"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 COMPOSITES = ("tuple", "collection", "sequence")
 
@@ -36,7 +36,7 @@ class Expression:
 
     `parts` are the members of a tuple, a collection (the first is its operator: ``and`` of ``and{a, b}``) or a
     sequence. `position` is the index of a word in its sentence, from 1, and None where it is not known; equality
-    ignores it. Modifiers with ``+`` stand before all others. A ``variable`` occurs in patterns only.
+    ignores it. Modifiers with ``+`` stand before all others.
     """
 
     kind: Kind
@@ -103,7 +103,7 @@ class Expression:
     def to_dict(self) -> dict[str, Any]:
         """Return the expression as what JSON can hold; what is empty or unknown is left out."""
         content: dict[str, Any] = {"kind": self.kind}
-        if self.kind in ("word", "variable"):
+        if self.kind == "word":
             content["word"] = self.word
         if self.position is not None:
             content["position"] = self.position
@@ -140,39 +140,36 @@ def composite(kind: Kind, *parts: Expression) -> Expression:
     return Expression(kind, parts=parts)
 
 
-def check_form(expression: Expression, *, variables: bool = False) -> None:
+def check_form(expression: Expression) -> None:
     """Raise DataError unless an expression can be written: every part and connective is one of Table 1.
 
     Tuples, collections and sequences begin with a word, or with one of them that does; a collection has members;
-    ``^`` and ``_`` have no modifiers and stand inside a tuple, collection or sequence. `variables` allows patterns.
+    ``^`` and ``_`` have no modifiers and stand inside a tuple, collection or sequence.
     """
     if expression.kind in ("abstraction", "unspecified"):
         raise DataError(f"expected an expression with a word as its head, found {_sign(expression)} alone")
     for node in expression.nodes():
-        check_node(node, variables=variables)
+        check_node(node)
 
 
-def check_node(node: Expression, *, variables: bool = False) -> None:
+def check_node(node: Expression) -> None:
     """Raise DataError unless the core and the modifiers of an expression fit together; see `check_form`."""
-    heads = ("word", "variable") if variables else ("word",)
-    if node.kind == "variable" and not variables:
-        raise DataError(f"expected a word, found the variable ?{node.word}; variables are for patterns")
-    if node.kind in COMPOSITES and (not node.parts or node.head.kind not in heads):
+    if node.kind in COMPOSITES and (not node.parts or node.head.kind != "word"):
         found = _sign(node.head) if node.parts else "nothing"
         raise DataError(f"expected a word as the first part of a {node.kind}, found {found}")
     if node.kind == "collection" and len(node.parts) < 2:
         raise DataError(f"expected a collection to have members, found only its operator {node.head.word!r}")
-    if node.modifiers and node.head.kind not in heads:
+    if node.modifiers and node.head.kind != "word":
         raise DataError(f"expected a word before the connective {node.modifiers[0][0]}, found {_sign(node)}")
     for connective, modifier in node.modifiers:
         if connective not in RANKS:
             raise DataError(f"expected a connective, one of {' '.join(CONNECTIVES)}, found {connective!r}")
-        if modifier.head.kind not in heads:
+        if modifier.head.kind != "word":
             raise DataError(f"expected a word after the connective {connective}, found {_sign(modifier.head)}")
 
 
 def _sign(node: Expression) -> str:
-    return {"abstraction": "^", "unspecified": "_", "variable": f"?{node.word}"}.get(node.kind, node.kind)
+    return {"abstraction": "^", "unspecified": "_"}.get(node.kind, node.kind)
 
 
 def _from_dict(content: object, depth: int) -> Expression:

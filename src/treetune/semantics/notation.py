@@ -2,7 +2,7 @@
 
 ``+`` binds tighter than the other connectives; these have one precedence and associate to the left, and parentheses
 group. A word that has one of the special characters is written in double quotes, with ``\\`` before a quote or a
-backslash. ``acquired#5`` is a word with its position in the sentence. In patterns ``?name`` is a variable.
+backslash. ``acquired#5`` is a word with its position in the sentence.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ class _Token(NamedTuple):
     start: int
 
 
-def parse_expression(text: str, *, variables: bool = False) -> Expression:
-    """Return the expression of a text, which may have several lines; ``variables=True`` reads patterns.
+def parse_expression(text: str) -> Expression:
+    """Return the expression of a text, which may have several lines.
 
     Raises:
         DataError: the text is no expression; the message has line and column, from 1.
     """
-    parser = _Parser(text, variables)
+    parser = _Parser(text)
     expression = parser.expression(0)
-    if expression.head.kind not in ("word", "variable"):
+    if expression.head.kind != "word":
         parser.fail("an expression with a word as its head", parser.tokens[0])
     if parser.here.kind != "end":
         parser.fail("a connective or the end")
@@ -136,9 +136,8 @@ def _wrapped(lines: list[str], before: str, after: str) -> list[str]:
 class _Parser:
     """Recursive descent over the tokens of one text."""
 
-    def __init__(self, text: str, variables: bool) -> None:
+    def __init__(self, text: str) -> None:
         self.text = text
-        self.variables = variables
         self.tokens = list(self._tokenize())
         self.index = 0
 
@@ -196,8 +195,6 @@ class _Parser:
     def _word(self, token: _Token) -> Expression:
         if token.kind == "word" and token.text == "_":
             return UNSPECIFIED
-        if self.variables and token.kind == "word" and token.text.startswith("?"):
-            return Expression("variable", token.text[1:])
         position = int(self._next().text) if self.here.kind == "position" else None
         if position == 0:
             self._raise("expected the position of a word, from 1, found 0", token)
@@ -213,7 +210,7 @@ class _Parser:
 
     def _checked(self, expression: Expression, token: _Token) -> Expression:
         try:
-            check_node(expression, variables=self.variables)
+            check_node(expression)
         except DataError as fault:
             self._raise(fault.problem, token)
         return expression
