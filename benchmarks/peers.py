@@ -119,14 +119,14 @@ def train_here(name: str, data: str, cache: str) -> dict[str, Any]:
 
 
 def train_treebank_here(treebank: str, data: str, model: str) -> dict[str, Any]:
-    """Train UDPipe with its default settings on the train file of a treebank, and write its model and record."""
+    """Train UDPipe with its default settings, or those of ``udpipe.toml``, and write its model and record."""
     source, out = Path("ud", f"{treebank}-train.conllu"), Path(model)
-    seconds = measure.cpu_seconds(
-        lambda: _train_udpipe(Path(data), out, tokenizer="", tagger="", parser="", treebank=source)
-    )
+    settings = UDPIPE["udpipe-treebank"].get(treebank, {})
+    options = {"tokenizer": "", "tagger": "", "parser": "", **settings}
+    seconds = measure.cpu_seconds(lambda: _train_udpipe(Path(data), out, treebank=source, **options))
     record = {
         **measure.provenance(["ufal.udpipe"]),
-        "settings": "defaults",
+        "settings": settings or "defaults",
         "train_sha256": measure.sha256(Path(data) / source),
         "cpu_seconds": seconds,
         "peak_rss_mb": measure.peak_rss_mb(),
