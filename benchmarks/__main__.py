@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks import (
+    adaptation,
     compare,
     costs,
     maltparser,
@@ -42,6 +43,7 @@ BENCHMARKS = {
     "treebanks": Benchmark(
         "pipelines of UD treebanks beside UDPipe 1, from raw text", treebanks.add_options, treebanks.run
     ),
+    "adaptation": Benchmark("the English model, adapted by few answers", adaptation.add_options, adaptation.run),
     "training": Benchmark("training of parsers, over seeds", training.add_options, training.run),
     "taggers": Benchmark("taggers: accuracy, cost and speed", taggers.add_options, taggers.run),
     "startup": Benchmark(

@@ -217,6 +217,35 @@ def _training_minutes(found: Record) -> str:
     return f"{found['training']['cpu_seconds'] / 60:.1f}" if "training" in found else "–"
 
 
+def adaptation_table(record: Record) -> str:
+    """Return what the English model does after few answers, and at home."""
+    about = (
+        "The English model of the package, plain words in; `treetune adapt` with EWT as the home domain. Means of the "
+        "seeds, the worst seed in brackets; *kept*: runs in which the model stayed as it was, because held-out answers "
+        "were not significantly more often right. CPU time is that of the whole adaptation, memory to memory, largest seed."
+    )
+    runs: dict[tuple[str, str], list[Any]] = {}
+    for one in record["runs"]:
+        runs.setdefault((one["domain"], one["annotation"]), []).append(one)
+    metrics = list(record["start"]["EWT dev"])
+    rows, home = [], f"{record['start']['EWT dev']['LAS']:.1f}"
+    for domain in dict.fromkeys(domain for domain, _ in runs):
+        start = record["start"][domain]
+        rows.append((domain, "none", *(f"{start[metric]:.1f}" for metric in metrics), home, "", ""))
+        for (_, annotation), found in ((key, found) for key, found in runs.items() if key[0] == domain):
+            cells = [_mean_and_worst([one["test"][metric] for one in found]) for metric in metrics]
+            at_home = _mean_and_worst([one["EWT dev"]["LAS"] for one in found])
+            kept = sum(not one["report"]["is_adapted"] for one in found)
+            seconds = max(one["cpu_seconds"] for one in found)
+            rows.append((domain, annotation, *cells, at_home, f"{kept} of {len(found)}", f"{seconds:.0f}"))
+    header = ("domain", "annotation", *metrics, "EWT dev LAS", "kept", "CPU-s")
+    return "\n\n".join([about, markdown(header, rows, texts=2)])
+
+
+def _mean_and_worst(values: Sequence[float]) -> str:
+    return f"{sum(values) / len(values):.1f} ({min(values):.1f})"
+
+
 def versions_table(record: Record) -> str:
     """Return the speed of each parser at an earlier commit and now: parsing, and training where it was measured."""
     settings = record["settings"]
@@ -276,6 +305,7 @@ def earlier_table(record: Record) -> str:
 TABLES: dict[str, tuple[str, Callable[[Record], str]]] = {
     "raw_text": ("From raw text", raw_text_table),
     "treebanks": ("Other treebanks from raw text", treebanks_table),
+    "adaptation": ("Adaptation by few answers", adaptation_table),
     "compare": ("Compared with other parsers", compare_table),
     "versions": ("Before and now", versions_table),
     "tagging": ("Taggers", tagging_table),
@@ -287,6 +317,7 @@ ORDER = (
     *(
         "raw_text",
         "treebanks",
+        "adaptation",
         "compare",
         "versions",
         EARLIER,

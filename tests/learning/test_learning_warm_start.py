@@ -210,7 +210,7 @@ def test_what_the_learner_of_the_weights_cannot_do_is_refused() -> None:
 WORDS = Sentence.of(["the", "dog", "sees", "it"], upos=["DET", "NOUN", "VERB", "PRON"])
 
 
-@pytest.mark.parametrize("kind", ["transition", "graph", "graph joint"])
+@pytest.mark.parametrize("kind", ["graph", "graph joint"])
 @pytest.mark.parametrize(
     ("tree", "label", "where", "known"),
     [
@@ -235,6 +235,36 @@ def test_labels_that_the_model_never_saw_are_refused(kind: str, tree: Tree, labe
     assert problem == "sentence 1 of the treebank has no complete tree with one root"
 
 
+@pytest.mark.parametrize("kind", ["transition", "transition mira"])
+def test_a_transition_parser_learns_new_labels_and_words(kind: str) -> None:
+    model = trained(kind)
+    before = model.predict_batch([example.sentence for example in TEST])
+    sentence = Sentence.of(["the", "dog", "sees", "zyx"], upos=["DET", "NOUN", "VERB", "PRON"])
+    gold = Tree.of([2, 3, 0, 3], ["det", "nsubj", "root", "mystery"])
+    # Without an update, more labels change nothing.
+    learner = model.learner([Example(sentence, gold)], warm_start=True)
+    learner.install(model, learner.snapshot())
+    assert model.predict_batch([example.sentence for example in TEST]) == before
+    assert model.labels[-1] == "mystery"  # type: ignore[attr-defined]
+    model = run(trained(kind), [Example(sentence, gold)] * 3 + DECLARATIVES[:20], epochs=8)
+    assert model.predict(sentence) == gold
+    assert '"zyx"' in json.dumps(model.state()[0])
+    again = type(model).from_state(*model.state())
+    assert again.predict(sentence) == gold
+
+
+def test_the_start_has_a_share_in_the_weights() -> None:
+    start = trained("transition mira")
+    ways = [run(trained("transition mira"), QUESTIONS, epochs=2, start_share=share) for share in (0.0, 0.9)]
+    differing = [
+        sum(a != b for a, b in zip(*(m.predict_batch([e.sentence for e in TEST]) for m in (start, way)), strict=True))
+        for way in ways
+    ]
+    assert differing[1] < differing[0]
+    problem = refusal(lambda: train(trained("transition"), QUESTIONS, start_share=0.5))
+    assert problem == "start_share: expected 0, or a share of less than 1 with a warm start, found 0.5"
+
+
 def test_without_a_treebank_only_a_trained_model_learns() -> None:
     problem = refusal(lambda: train(TransitionParser(), objectives=[Objective(QUESTIONS, Root())]), DataError)
     assert problem == "the treebank has no words; expected at least one sentence with a tree"
@@ -253,3 +283,9 @@ def test_both_kinds_of_weights_of_a_graph_parser_are_thawed() -> None:
     assert {name for name in tensors if name.startswith("arcs.")}
     assert np.count_nonzero(tensors["arcs.values"]) > 100
     assert np.count_nonzero(tensors["labels.store.weights"]) > 100
+
+
+def test_few_sentences_repeated_often_beside_a_large_treebank_are_warned_of() -> None:
+    sentence = DECLARATIVES[0]
+    with pytest.warns(UserWarning, match="questions: 1 sentences are repeated 1000 times an epoch, which can do harm"):
+        train(TransitionParser(), [sentence] * 1000, objectives=[Objective([sentence], Root(), name="questions")])

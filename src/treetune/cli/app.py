@@ -25,6 +25,8 @@ from treetune.errors import ConfigError, TreetuneError
 COMMANDS = (
     "train",
     "uptrain",
+    "ask",
+    "adapt",
     "parse",
     "tag",
     "evaluate",

@@ -33,6 +33,7 @@ INPUTS = ("upos", "xpos", "feats")
 
 # The cache of word forms is dropped at this size, so that a stream of new words cannot fill the memory.
 LARGEST_CACHE = 500_000
+JOINT_TAG = "{}+{}"
 # Longer forms are not kept in it: they may be as long as a file.
 LONGEST_CACHED = 100
 
@@ -110,7 +111,7 @@ class _JointIds(dict[tuple[str, str], int]):
         return fine if fine in self._fine else self._usual.get(coarse, fine)
 
     def __missing__(self, pair: tuple[str, str]) -> int:
-        number = self.ids.get(_joint_tag(pair[0], self.known_fine(*pair)), UNSEEN)
+        number = self.ids.get(JOINT_TAG.format(pair[0], self.known_fine(*pair)), UNSEEN)
         if len(self) < LARGEST_CACHE:
             self[pair] = number
         return number
@@ -206,6 +207,17 @@ class Encoder:
             values[BASE_LABEL_COLUMN] = _frequent(base_labels, 1)
         kept = {column: values[column] for column in COLUMNS if column in values and column in wanted}
         return cls(present, kept, clusters if set(kept) & set(CLUSTER_COLUMNS) else None)
+
+    def widen(self, sentences: Sequence[Sentence], *, min_count: int = 2) -> Encoder:
+        """Return an encoder that also knows what more sentences have in the same columns; known numbers stay."""
+        found = Encoder.learn(
+            sentences, inputs=self.inputs, min_count=min_count, columns=self.columns, clusters=self.clusters
+        )
+        values = {
+            column: [*old, *(value for value in found.values.get(column, ()) if value not in self._ids[column])]
+            for column, old in self.values.items()
+        }
+        return self if values == self.values else Encoder(self.inputs, values, self.clusters)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -374,14 +386,10 @@ def _all_tags(sentences: Sequence[Sentence], column: str) -> Iterable[str]:
     return _all_cells(sentences, {"u": "upos", "x": "xpos", "f": "feats"}[column])
 
 
-def _joint_tag(coarse: str, fine: str) -> str:
-    return f"{coarse}+{fine}"
-
-
 def _joint_counts(pairs: Counter[tuple[str, str]], inputs: Sequence[str]) -> Counter[str]:
     joint: Counter[str] = Counter()
     for (coarse, fine), count in pairs.items():
-        tag = fine if "upos" not in inputs else coarse if "xpos" not in inputs else _joint_tag(coarse, fine)
+        tag = fine if "upos" not in inputs else coarse if "xpos" not in inputs else JOINT_TAG.format(coarse, fine)
         joint[tag] += count
     return joint
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +29,8 @@ from treetune.models.learning_options import DEFAULT_SEED, LearningOptions
 REPORT_EVERY = 256
 # The epoch in which other objectives start by default: before, the candidates are not worth comparing.
 USUAL_START = 3
+# From so many passes an epoch over the data of an objective, beside so large a treebank, there is a warning.
+MANY_REPETITIONS, LARGE_TREEBANK = 50, 1000
 
 
 def train(
@@ -42,6 +45,7 @@ def train(
     seed: int = DEFAULT_SEED,
     threads: int = 1,
     warm_start: bool = False,
+    start_share: float = 0.0,
     checkpoint: str | Path | None = None,
     resume: bool = False,
     pretraining_cache: str | Path | None = None,
@@ -63,6 +67,8 @@ def train(
         seed: Shuffles the sentences; the same seed gives the same weights.
         threads: For parsing `dev` only; the result does not depend on it.
         warm_start: Whether to start from the weights of `model`, instead of from zero.
+        start_share: With a warm start, the share of the weights at the start in the averaged weights: regularisation
+            towards them. With 0.5 the model ends halfway between them and the average of all steps.
         checkpoint: A file to which the state of the training is written after each epoch. It stays when training is
             done: remove it when the model has been saved.
         resume: Whether to resume from `checkpoint`, if it exists; the final model is the same as without the
@@ -87,18 +93,22 @@ def train(
             )
     if warm_start and not model.is_trained:
         raise ConfigError("expected a trained model for a warm start, found one without weights")
+    if not 0 <= start_share < 1 or (start_share and not warm_start):
+        raise ConfigError(f"start_share: expected 0, or a share of less than 1 with a warm start, found {start_share}")
     treebank = treebank if isinstance(treebank, Sequence) else list(treebank)
     if not treebank and not objectives:
         raise ConfigError("expected a treebank or an objective to train on, found neither")
     everything = (*([Objective(treebank, name="treebank", start=1)] if treebank else ()), *objectives)
     _check_names(everything, model.scorer)
+    if schedule is None:
+        _warn_of_repetition(everything)
     check_choice(everything, model.scorer, dev, choose_by)
     gold = [example for objective in everything if objective.is_intrinsic for example in _examples(objective)]
     learner = model.learner(gold, seed=seed, warm_start=warm_start, **learning)
     training = _Training(
         model, learner, everything, schedule, dev,
         choose_by=choose_by or model.scorer.usual, epochs=epochs, seed=seed, threads=threads, warm_start=warm_start,
-        checkpoint=checkpoint, pretraining_cache=pretraining_cache,
+        start_share=start_share, checkpoint=checkpoint, pretraining_cache=pretraining_cache,
     )  # fmt: skip
     return training.run(resume=resume)
 
@@ -123,6 +133,19 @@ def _check_names(objectives: Sequence[Objective], scorer: Scorer) -> None:
         objective.check()
 
 
+def _warn_of_repetition(objectives: Sequence[Objective]) -> None:
+    """Warn if the few sentences of an objective are learned by heart beside a large treebank."""
+    examples = len(objectives[0].data)
+    for objective in objectives[1:] if examples >= LARGE_TREEBANK else ():
+        repeated = objective.rate_beside(examples) * examples / len(objective.data)
+        if repeated >= MANY_REPETITIONS and not objective.is_intrinsic:
+            warnings.warn(
+                f"{objective.name}: {len(objective.data)} sentences are repeated {repeated:.0f} times an epoch, "
+                "which can do harm; a lower rate, or treetune adapt, which tests on held-out answers, is safer",
+                stacklevel=3,
+            )
+
+
 class _Training:
     """One run of `train`: the loop over epochs, and what a checkpoint keeps of it."""
 
@@ -139,6 +162,7 @@ class _Training:
         seed: int,
         threads: int,
         warm_start: bool,
+        start_share: float,
         checkpoint: str | Path | None,
         pretraining_cache: str | Path | None,
     ) -> None:
@@ -153,7 +177,13 @@ class _Training:
             [objective.name for objective in objectives],
         )
         self._rounds_by_epoch: list[int] = []
-        self._settings = learner.settings()
+        self._settings = learner.settings() | ({"start_share": start_share} if start_share else {})
+        if start_share:
+            # Steps before the first update are taken with the weights of the start.
+            rates = [objective.rate_beside(len(objectives[0].data)) for objective in objectives]
+            steps = epochs * len(objectives[0].data) * sum(rates)
+            for _ in range(round(steps * start_share / (1 - start_share))):
+                learner.step()
         self._selection = ModelSelection(
             dev, objectives, choose_by=choose_by, first_epoch=max(self._starts), threads=threads
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,7 +12,7 @@ from treetune.corpus.projectivity import is_projective
 from treetune.corpus.sentence import UNKNOWN_HEAD, Sentence, Tree, name_sentence
 from treetune.corpus.wellformed import find_cycle
 from treetune.errors import DataError
-from treetune.models.labels import LabelTable
+from treetune.models.labels import NO_LABEL, LabelTable
 
 
 def encode_fixed(
@@ -19,8 +20,8 @@ def encode_fixed(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return fixed heads and labels over all tokens, -1 where unknown.
 
-    Raises DataError, naming the sentence, where they cannot all be respected: by a projective tree, or by any
-    if arcs may cross.
+    A label that is not in the table is left open, with a warning. Raises DataError, naming the sentence, where they
+    cannot all be respected: by a projective tree, or by any if arcs may cross.
     """
     if len(fixed) != len(sentences):
         raise DataError(f"expected {len(sentences)} partial trees, one a sentence, found {len(fixed)}")
@@ -45,10 +46,14 @@ def _known(sentence: Sentence, tree: Tree, ids: dict[str, int]) -> tuple[list[in
     if len(tree) != len(sentence):
         raise DataError(f"expected a partial tree of {len(sentence)} words, found {len(tree)}")
     numbers = []
-    for word, label in enumerate(tree.labels):
+    for label in tree.labels:
         if label not in ids:
-            raise DataError(f"word {word} has the fixed label {label!r}, which the model has never seen")
-        numbers.append(ids[label])
+            warnings.warn(
+                f"the model has never seen the fixed label {label!r}, which is left open; heads that are fixed with it "
+                "are used",
+                stacklevel=2,
+            )
+        numbers.append(ids.get(label, NO_LABEL))
     for word in range(1, len(tree.heads)):
         head = tree.heads[word]
         if not UNKNOWN_HEAD <= head <= len(tree) or head == word:

@@ -185,6 +185,8 @@ class TreeParser(FeatureModel[Config, Grammar, Weights, Tree], Calibrated):
     """A parser: its outputs are trees."""
 
     noun: ClassVar[str] = "parser"
+    # Whether a warm start learns labels that the parser does not know.
+    learns_labels: ClassVar[bool] = False
 
     def set_trained(self, grammar: Grammar, weights: Weights, *, trained_by: Mapping[str, Any] | None = None) -> None:
         """Take over what was learned, and forget the calibration of other weights."""

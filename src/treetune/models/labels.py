@@ -83,6 +83,26 @@ class LabelTable:
             )
         return replace(self, by_tag={tag: frozenset(seen[tag]) for tag in sorted(seen) if _is_known(seen[tag])})
 
+    def widen(self, trees: Iterable[Tree]) -> LabelTable:
+        """Return the table with the labels that these trees have besides, and where they have them, added at the end.
+
+        Marks of lifted arcs are not added: a label that is new with such a mark is taken without it.
+        """
+        at_root = dict(zip(self.names, self.at_root, strict=True))
+        at_word = dict(zip(self.names, self.at_word, strict=True))
+        for tree in trees:
+            for head, _, label in tree.arcs():
+                name = label if label in at_root else plain_label(label)
+                places, others = (at_root, at_word) if head == 0 else (at_word, at_root)
+                places[name] = True
+                others.setdefault(name, False)
+        if len(at_root) > MOST_LABELS:
+            raise DataError(f"expected at most {MOST_LABELS:,} different labels, found {len(at_root):,}")
+        names = tuple(at_word)
+        return replace(
+            self, names=names, at_root=tuple(map(at_root.__getitem__, names)), at_word=tuple(at_word.values())
+        )
+
     def widen_tags(self, sentences: Sequence[Sentence], trees: Sequence[Tree]) -> LabelTable:
         """Return the table in which tags may also bear what they bear in these trees."""
         seen = self._seen(sentences, trees)

@@ -40,11 +40,13 @@ def lift(treebank: Sequence[Example], *, min_lifted: int) -> list[Tree]:
     ]
 
 
-def lift_known(treebank: Sequence[Example], labels: LabelTable, *, crossing: bool = False) -> list[Tree]:
+def lift_known(
+    treebank: Sequence[Example], labels: LabelTable, *, crossing: bool = False, widen: bool = False
+) -> list[Tree]:
     """Return the training trees of a warm start: projective, unless arcs may cross, and with labels of the model.
 
-    Raises DataError for incomplete trees, and for a label that the parser does not know there: it has no weights
-    for it and cannot get any. There may be no trees at all.
+    Raises DataError for incomplete trees and, unless the model can `widen` its table of labels, for a label that it
+    does not know there: it has no weights for it and cannot get any. There may be no trees at all.
     """
     _check_trees(treebank)
     known = set(labels.names)
@@ -53,7 +55,7 @@ def lift_known(treebank: Sequence[Example], labels: LabelTable, *, crossing: boo
         Tree(tree.heads, tuple(label if label in known else plain_label(label) for label in tree.labels))
         for tree in trees
     ]
-    for number, tree in enumerate(fitting, start=1):
+    for number, tree in enumerate(() if widen else fitting, start=1):
         for head, _, label in tree.arcs():
             allowed = labels.at_root if head == 0 else labels.at_word
             if label not in known or not allowed[labels.names.index(label)]:

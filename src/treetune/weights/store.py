@@ -62,12 +62,16 @@ class LiveWeights:
         self.averages.counters[kernels.STEPS] = 1
 
     @classmethod
-    def thaw(cls, frozen: FrozenWeights) -> LiveWeights:
-        """Return live weights that start from frozen ones, which count as the first step of the average."""
-        live = cls(frozen.outputs)
+    def thaw(cls, frozen: FrozenWeights, renumbered: NDArray[np.uint16] | None = None, more: int = 0) -> LiveWeights:
+        """Return live weights that start from frozen ones, which count as the first step of the average.
+
+        With `more` outputs than the frozen ones have, `renumbered` has the new number of each old one.
+        """
+        live = cls(frozen.outputs + more)
         # A feature's first change is usually only noted; here every feature is known to be worth a row.
         live.averages.seen_once.fill(ALL_BITS)
-        live.add(*frozen.cells())
+        features, outputs, weights = frozen.cells()
+        live.add(features, outputs if renumbered is None else renumbered[outputs], weights)
         live.averages.seen_once.fill(0)
         live.restart_average()
         return live

@@ -55,9 +55,11 @@ class TransitionLearner(OnlineLearner[TransitionParser, Tree]):
         parser = self.model
         sentences = [example.sentence for example in treebank]
         if warm_start:
-            self.rows = LiveWeights.thaw(parser.weights)
-            trees = lift_known(treebank, parser.grammar.labels)
-            self.grammar = replace(parser.grammar, labels=parser.grammar.labels.widen_tags(sentences, trees))
+            trees = lift_known(treebank, parser.grammar.labels, widen=True)
+            labels = parser.grammar.labels.widen(trees)
+            encoder = parser.grammar.encoder.widen(sentences, min_count=parser.config.min_count)
+            self.grammar = replace(parser.grammar, labels=labels.widen_tags(sentences, trees), encoder=encoder)
+            self.rows = _thaw(parser.weights, len(parser.grammar.labels), len(labels))
         else:
             check_gold(treebank)
             trees = lift(treebank, min_lifted=parser.config.min_lifted)
@@ -142,3 +144,11 @@ class TransitionLearner(OnlineLearner[TransitionParser, Tree]):
         if self.learner == MIRA:
             return self.rows.freeze(prune_share=PRUNE_SHARE)
         return self.rows.freeze(prune=PRUNE)
+
+
+def _thaw(weights: FrozenWeights, labels: int, more_labels: int) -> LiveWeights:
+    """Return live weights for a parser that has got labels besides: all its RIGHT transitions get other numbers."""
+    added = more_labels - labels
+    renumbered = np.arange(weights.outputs, dtype=np.uint16)
+    renumbered[kernels.LEFT + labels :] += np.uint16(added)
+    return LiveWeights.thaw(weights, renumbered, 2 * added)

@@ -39,6 +39,7 @@ class TransitionParser(TreeParser[TransitionConfig, Grammar, FrozenWeights]):
     """
 
     kind: ClassVar[str] = FAMILY
+    learns_labels: ClassVar[bool] = True
 
     def __init__(self, config: TransitionConfig | None = None, **options: Any) -> None:
         super().__init__(config or TransitionConfig(), options)
