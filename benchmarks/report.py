@@ -222,7 +222,8 @@ def adaptation_table(record: Record) -> str:
     about = (
         "The English model of the package, plain words in; `treetune adapt` with EWT as the home domain. Means of the "
         "seeds, the worst seed in brackets; *kept*: runs in which the model stayed as it was, because held-out answers "
-        "were not significantly more often right. CPU time is that of the whole adaptation, memory to memory, largest seed."
+        "were not significantly more often right. CPU time is that of the whole adaptation, memory to "
+        "memory, largest seed."
     )
     runs: dict[tuple[str, str], list[Any]] = {}
     for one in record["runs"]:
