@@ -81,7 +81,7 @@ class PipelineRun(TextRun):
         if table.lemmas and has_lemmas(treebank):
             lemmatizer = find(MODELS["lemmatizer"])(lemmatizer_inputs(columns))
         clusters = None if table.tagger_clusters is None else config.source.path(table.tagger_clusters)
-        taggers = [_make_tagger(columns, more, clusters) for more in columns]
+        taggers = [_make_tagger(treebank, columns, more, clusters) for more in columns]
         if isinstance(table.entities, str) or (table.entities and entities_of(one.sentence for one in treebank)):
             taggers.append(make_model("ner", clusters=clusters))
         return Pipeline(tokenizer, taggers, _make_parser(config, treebank, columns), lemmatizer)
@@ -149,8 +149,12 @@ def _make_parser(config: Config, treebank: list[Any], columns: list[tuple[str, .
     return model.make()
 
 
-def _make_tagger(columns: list[tuple[str, ...]], own: tuple[str, ...], clusters: str | None) -> Any:
-    """Return an untrained tagger; a second one sees the tags of the first."""
+def _make_tagger(
+    treebank: list[Any], columns: list[tuple[str, ...]], own: tuple[str, ...], clusters: str | None
+) -> Any:
+    """Return an untrained tagger; a second one sees the tags of the first, which looks at endings if they say much."""
+    if own == columns[0] and has_rich_morphology(treebank, columns):
+        return make_model("tag", columns=own, clusters=clusters, features="suffixes", dictionary=20, rare_words=1)
     if own == columns[0]:
         return make_model("tag", columns=own, clusters=clusters)
     return make_model(

@@ -80,7 +80,7 @@ _OF_FORM: dict[str, Callable[[str], str]] = {
     "shape": word_shape,
     "p5": lambda form: normalise(form).lower()[:5],
     "lower": lambda form: normalise(form).lower(),
-    **{f"s{length}": partial(_end, length=length) for length in (1, 2, 4, 5)},
+    **{f"s{length}": partial(_end, length=length) for length in (1, 2, 4, 5, 6, 7, 8)},
     **{f"p{length}": partial(_start, length=length) for length in (1, 3, 4)},
 }
 
