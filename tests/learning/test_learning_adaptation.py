@@ -12,7 +12,7 @@ from treetune.corpus.sentence import Example, Tree
 from treetune.errors import ConfigError, DataError
 from treetune.evaluation.sections import as_html, as_text
 from treetune.learning.adaptation import adapt
-from treetune.learning.adaptation_outcome import SETTINGS, Adaptation, Setting
+from treetune.learning.adaptation_outcome import SETTINGS, Adaptation, HeldOut, Setting
 from treetune.learning.adaptation_report import decision, report_sections
 from treetune.learning.answers import Answers
 from treetune.learning.questions import ask
@@ -79,7 +79,14 @@ def test_answers_that_say_nothing_new_change_nothing() -> None:
     assert not found.is_adapted
     assert found.pipeline.parser is start().parser
     assert found.home is None
-    assert decision(found).startswith("kept the model as it was, because nothing was significantly better (p < 0.05): ")
+    assert decision(found).startswith("kept the model as it was, because nothing was significantly better (p < 0.01): ")
+
+
+def test_few_sentences_must_show_more() -> None:
+    better = (2,) * 7
+    few, many = (HeldOut((1,) * count, (*better, *(1,) * (count - 7)), (2,) * count) for count in (29, 30))
+    assert few.p_value == many.p_value == 2 / 2**7
+    assert (few.is_better, many.is_better) == (False, True)
 
 
 def test_contradicting_marks_are_found() -> None:

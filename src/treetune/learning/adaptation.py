@@ -18,7 +18,7 @@ import numpy as np
 
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ConfigError, DataError, check_minimum
-from treetune.learning.adaptation_outcome import SETTINGS, Adaptation, Doubt, HeldOut, Home, Setting
+from treetune.learning.adaptation_outcome import FEW_SENTENCES, SETTINGS, Adaptation, Doubt, HeldOut, Home, Setting
 from treetune.learning.answers import Answers, complete, with_head
 from treetune.learning.conventions import Convention, settle_conventions
 from treetune.learning.objectives import Objective
@@ -253,7 +253,8 @@ class _Run:
         return found
 
     def _final(self, setting: Setting, doubtful: Doubtful) -> tuple[Parser, Home]:
-        shares = (START_SHARE, *MORE_OF_START) if self.home else MORE_OF_START
+        is_safe = bool(self.home) and len(self.answers) >= FEW_SENTENCES
+        shares = (START_SHARE, *MORE_OF_START) if is_safe else MORE_OF_START
         everything = range(len(self.answers))
         for share in shares:
             parser = self._trained(setting, everything, doubtful, HOME_RATE, share)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from treetune.corpus.sentence import Tree
 from treetune.evaluation.sections import Drawing, Panel, Section, Table
-from treetune.learning.adaptation_outcome import MORE_ANSWERS, SIGNIFICANT, Adaptation, Doubt
+from treetune.learning.adaptation_outcome import MORE_ANSWERS, Adaptation, Doubt
 from treetune.learning.answers import Answers
 
 
@@ -19,7 +19,7 @@ def decision(found: Adaptation) -> str:
     )
     if found.is_adapted:
         return f"adapted by {found.setting}: {tested}"
-    return f"kept the model as it was, because nothing was significantly better (p < {SIGNIFICANT:g}): {tested}"
+    return f"kept the model as it was, because nothing was significantly better (p < {held.level:g}): {tested}"
 
 
 def report_sections(found: Adaptation, *, examples: int = 10) -> Iterator[Section]:
