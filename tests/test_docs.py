@@ -77,6 +77,8 @@ def folder(
     for name, examples in {**data, "gold": data["in"], "base-in": data["in"]}.items():
         write_trees(examples, f"{name}.conllu")
     write_trees(data["train"], "train.conllu.gz")
+    write_trees(data["questions"][:4], "answers.conllu")
+    Path("questions.txt").write_text("".join(" ".join(one.sentence.forms[1:]) + "\n" for one in data["questions"]))
     treetune.save(parser, "en.treetune")
     treetune.save(ner, "ner.treetune")
     for name in ("train.iob2", "dev.iob2"):
