@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.errors import DataError
@@ -27,8 +28,8 @@ class GraphOnlineDecoder(LearnerDecoder["GraphLearner", Tree]):
     def __init__(self, learner: GraphLearner, sentences: Sequence[Sentence]) -> None:
         super().__init__(learner, sentences)
         self._batch = learner.grammar.encode(sentences)
-        self._longest = max(1, int(self._batch.lengths.max(initial=0)))
-        self._room = cache(self._make_room)
+        # Without self in it: a cycle would keep the weights in memory until the next collection of garbage.
+        self._room = cache(partial(_make_room, learner, self._batch.lengths))
 
     def k_best(self, index: int, k: int, *, constraint: Tree | None = None) -> list[Candidate[Tree]]:
         """Return up to `k` distinct trees of one sentence, best first, under the current weights."""
@@ -63,7 +64,8 @@ class GraphOnlineDecoder(LearnerDecoder["GraphLearner", Tree]):
         is_arc = outputs == kernels.ARC_OUTPUT
         return features[is_arc], outputs[is_arc]
 
-    def _make_room(self, k: int) -> Room:
-        setup = self._learner.setup()
-        check_memory(self._batch.lengths, setup, k=k, allowed=self._learner.model.config.max_memory)
-        return make_room(setup, self._longest, k=k)
+
+def _make_room(learner: GraphLearner, lengths: NDArray[np.int64], k: int) -> Room:
+    setup = learner.setup()
+    check_memory(lengths, setup, k=k, allowed=learner.model.config.max_memory)
+    return make_room(setup, max(1, int(lengths.max(initial=0))), k=k)

@@ -27,8 +27,9 @@ class TransitionOnlineDecoder(LearnerDecoder["TransitionLearner", Tree]):
     def __init__(self, learner: TransitionLearner, sentences: Sequence[Sentence]) -> None:
         super().__init__(learner, sentences)
         self._encoded = learner.grammar.encode(sentences)
-        self._longest = max((len(sentence) for sentence in sentences), default=0)
-        self._workspace = cache(lambda beam: make_workspace(learner.setup(beam), self._longest))
+        longest = max((len(sentence) for sentence in sentences), default=0)
+        # Without self in it: a cycle would keep the weights in memory until the next collection of garbage.
+        self._workspace = cache(lambda beam: make_workspace(learner.setup(beam), longest))
 
     def k_best(self, index: int, k: int, *, constraint: Tree | None = None) -> list[Candidate[Tree]]:
         """Return up to `k` distinct trees of one sentence, best first, under the current weights."""
