@@ -24,6 +24,7 @@ from treetune.corpus.wellformed import find_cycle
 from treetune.errors import DataError, ModelError
 from treetune.learning.answers import Answers
 from treetune.learning.questions import questions_about
+from treetune.models.base import Candidate
 from treetune.models.pipeline import Pipeline
 
 MAIN_VERB, ARC, TREES, FIX_ARCS = "main-verb", "arc", "trees", "fix-arcs"
@@ -35,8 +36,8 @@ TITLES = {
 }
 MARGIN, AS_GIVEN = "margin", "as-given"
 ORDERS = {MARGIN: "smallest margin first", AS_GIVEN: "as given"}
-# Trees that are shown side by side, and arcs that are asked for in a sentence.
-CANDIDATES, ARCS = 3, 2
+# Trees that are shown side by side, of a k-best list so long; and arcs that are asked for in a sentence.
+CANDIDATES, LISTED, ARCS = 3, 16, 2
 
 
 class NewItem(NamedTuple):
@@ -66,15 +67,22 @@ def _asked(
     if question == TREES:
         assert pipeline.parser is not None
         tagged = list(pipeline.tag(sentences))
-        for sentence, found in zip(tagged, pipeline.parser.k_best_batch(tagged, CANDIDATES), strict=True):
-            trees = [{"heads": one.output.heads, "labels": one.output.labels} for one in found]
-            margin = found[0].score - found[-1 if len(found) == 1 else 1].score
-            certainty = 1 / (1 + math.exp(-min(margin, 500)))
-            yield _stored(sentence), [(certainty, {"candidates": trees})] if len(trees) > 1 else []
+        for sentence, found in zip(tagged, pipeline.parser.k_best_batch(tagged, LISTED), strict=True):
+            # Trees with other heads: labels alone are not what an annotator sees.
+            by_heads: dict[tuple[int, ...], Candidate[Tree]] = {}
+            for one in found:
+                by_heads.setdefault(one.output.heads, one)
+            distinct = list(by_heads.values())[:CANDIDATES]
+            if len(distinct) > 1:
+                trees = [{"heads": one.output.heads, "labels": one.output.labels} for one in distinct]
+                margin = distinct[0].score - distinct[1].score
+                yield _stored(sentence), [(1 / (1 + math.exp(-min(margin, 500))), {"candidates": trees})]
+            else:
+                yield _stored(sentence), []
         return
     count = {MAIN_VERB: 1, ARC: 1 + ARCS, FIX_ARCS: 4}[question]
-    for one in questions_about(pipeline, sentences, answers=count, kind="yes-no"):
-        tree, (root, *others) = one.tree, one.questions
+    for about in questions_about(pipeline, sentences, answers=count, kind="yes-no"):
+        tree, (root, *others) = about.tree, about.questions
         asked: list[tuple[float, dict[str, Any]]]
         if question == MAIN_VERB:
             asked = [(root.probability, {"guess": root.heads[0]})]
@@ -84,9 +92,9 @@ def _asked(
                 for arc in others
             ]
         else:
-            certainty = min(arc.probability for arc in one.questions)
+            certainty = min(arc.probability for arc in about.questions)
             asked = [(certainty, {"heads": tree.heads, "labels": tree.labels})]
-        yield _stored(one.sentence), asked
+        yield _stored(about.sentence), asked
 
 
 def _stored(sentence: Sentence) -> str:

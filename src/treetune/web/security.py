@@ -97,7 +97,8 @@ class Guard:
             raise Refused(403, f"expected a request from a page of this server, found one from {origin}")
         if site not in (None, "same-origin", "none"):
             raise Refused(403, f"expected a request from a page of this server, found a {site} one")
-        if path == "/login" or not (origin or site or cookies):
+        # The header with a token is not sent by a browser of its own accord, as cookies are.
+        if path == "/login" or "authorization" in headers or not (origin or site or cookies):
             return
         given = headers.get("x-csrf-token", "")
         if SESSION not in cookies or not hmac.compare_digest(given, self.csrf_token(cookies[SESSION])):
