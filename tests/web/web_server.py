@@ -60,7 +60,10 @@ class Running:
                 self.address = found[0]
                 break
         else:
+            self.kill()
             raise AssertionError("".join(lines))
+        # What is said later is read too, or the server would wait for that.
+        threading.Thread(target=self.process.stderr.read, daemon=True).start()
         self._wait()
 
     def _wait(self) -> None:

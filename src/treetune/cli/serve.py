@@ -13,6 +13,7 @@ import typer
 from treetune.cli.console import note
 from treetune.cli.input import DEFAULT_MODEL, load_pipeline
 from treetune.corpus.files import check_readable
+from treetune.corpus.sentence import Sentence
 from treetune.errors import ConfigError
 from treetune.model_names import is_name
 
@@ -50,7 +51,8 @@ def serve(
     # Now, not at the first request; and what cannot be loaded is said here.
     models = _named(model)
     for path in models.values():
-        load_pipeline(path)("One.")
+        pipeline = load_pipeline(path)
+        pipeline("One." if pipeline.tokenizer is not None else Sentence.of(["One", "."]))
 
     from treetune.web.run import listen, run
     from treetune.web.settings import Limits, Settings, is_loopback

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,7 @@ class Adaptations:
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True,
             )  # fmt: skip
         _children[folder] = process
+        threading.Thread(target=_wait, args=(folder, process), daemon=True).start()
 
     def resume(self) -> None:
         """Start the processes again that were killed together with the server."""
@@ -141,13 +143,17 @@ class Adaptations:
             return None if found is None else found.value
 
 
-# Processes that this server started; their ends are noted so that none stays a zombie.
+# Processes that this server started and that have not ended.
 _children: dict[Path, subprocess.Popen[bytes]] = {}
 
 
+def _wait(folder: Path, process: subprocess.Popen[bytes]) -> None:
+    process.wait()
+    del _children[folder]
+
+
 def _is_running(folder: Path) -> bool:
-    child = _children.get(folder)
-    if child is not None and child.poll() is None:
+    if folder in _children:
         return True
     try:
         with exclusive(folder / LOCK):
