@@ -22,6 +22,7 @@ from benchmarks import (
     training,
     treebanks,
     versions,
+    web_load,
 )
 
 HERE = Path(__file__).resolve().parent
@@ -48,6 +49,7 @@ BENCHMARKS = {
     "annotation_order": Benchmark(
         "main verbs of questions, replayed in three orders", annotation_order.add_options, annotation_order.run
     ),
+    "web_load": Benchmark("the web server under load, beside spaCy", web_load.add_options, web_load.run),
     "training": Benchmark("training of parsers, over seeds", training.add_options, training.run),
     "taggers": Benchmark("taggers: accuracy, cost and speed", taggers.add_options, taggers.run),
     "startup": Benchmark(

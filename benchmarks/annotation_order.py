@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import itertools
 import random
 from collections.abc import Sequence
 from pathlib import Path
@@ -92,7 +93,7 @@ def _adapted(parser: Any, marks: Sequence[Answers], data: dict[str, list[Example
 
 
 def _scores(parser: Any, data: dict[str, list[Example]]) -> dict[str, float]:
-    found = {}
+    found: dict[str, float] = {}
     for name, part in (("", "target-test"), ("source ", "source-dev")):
         trees = parser.predict_batch([one.sentence for one in data[part]], threads=1)
         scores = treetune.evaluate(data[part], trees)
@@ -109,7 +110,7 @@ def _enough(points: Sequence[dict[str, float]], metric: str) -> float | None:
     """Return after how many answers 80 % of the gain of all of them is there, between two points on a straight line."""
     start, end = points[0][metric], points[-1][metric]
     wanted = start + SHARE_OF_GAIN * (end - start)
-    for before, after in zip(points, points[1:], strict=False):
+    for before, after in itertools.pairwise(points):
         if after[metric] >= wanted > before[metric]:
             part = (wanted - before[metric]) / (after[metric] - before[metric])
             return round(before["answers"] + part * (after["answers"] - before["answers"]))

@@ -48,7 +48,8 @@ class Visitor:
 
     def __init__(self, browser: Any, address: str) -> None:
         self.page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
-        self.address, self.faults = address, []
+        self.address = address
+        self.faults: list[str] = []
         self.page.set_default_timeout(20_000)
         self.page.on("pageerror", lambda error: self.faults.append(str(error)))
         self.page.on("request", lambda request: self._asked(request.url))
