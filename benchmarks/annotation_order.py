@@ -34,13 +34,14 @@ EPOCHS, SHARE_OF_GAIN = 3, 0.8
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this benchmark."""
     parser.add_argument("--epochs", type=int, default=10, help="epochs of the parser without questions")
+    parser.add_argument("--plot", type=Path, help="file to draw the curves to, .svg or .png")
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
     """Replay the marks in all orders, and return the curves."""
     parts = ("source-train", "target-train", "target-test", "source-dev")
     data = {part: _read(arguments.data / "questions" / f"{part}.conllu") for part in parts}
-    record: dict[str, Any] = {"benchmark": "annotation order", **measure.provenance(PACKAGES), "runs": []}
+    record: dict[str, Any] = {"benchmark": "annotation_order", **measure.provenance(PACKAGES), "runs": []}
     for seed in SEEDS:
         parser = treetune.TransitionParser(beam=8).fit(data["source-train"], epochs=arguments.epochs, seed=seed)
         for order in ORDERS:
@@ -51,11 +52,53 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
                 measure.say(f"seed {seed}, {order}: {points[-1]}")
             record["runs"].append({"seed": seed, "order": order, "points": points})
     record["mean"] = {order: _mean([one for one in record["runs"] if one["order"] == order]) for order in ORDERS}
-    record["answers_for_80_percent"] = {
-        order: {metric: _enough(points, metric) for metric in ("LAS", "root")}
-        for order, points in record["mean"].items()
-    }
+    record["answers_for_80_percent"] = enough(record["mean"])
+    if arguments.plot is not None:
+        draw(record, arguments.plot)
     return record
+
+
+def enough(mean: dict[str, list[dict[str, float]]]) -> dict[str, dict[str, int | None]]:
+    """Return after how many answers 80 % of the gain by all of them is there, between two points on a straight line.
+
+    The gain is the mean of the three orders: with all answers they differ by chance alone.
+    """
+    found: dict[str, dict[str, int | None]] = {order: {} for order in mean}
+    for metric in ("LAS", "root"):
+        start = mean[ORDERS[0]][0][metric]
+        gain = sum(points[-1][metric] for points in mean.values()) / len(mean) - start
+        for order, points in mean.items():
+            found[order][metric] = _reached(points, metric, start + SHARE_OF_GAIN * gain)
+    return found
+
+
+def _reached(points: Sequence[dict[str, float]], metric: str, wanted: float) -> int | None:
+    for before, after in itertools.pairwise(points):
+        if after[metric] >= wanted > before[metric]:
+            part = (wanted - before[metric]) / (after[metric] - before[metric])
+            return round(before["answers"] + part * (after["answers"] - before["answers"]))
+    return None
+
+
+def draw(record: dict[str, Any], path: Path) -> None:
+    """Draw root accuracy and LAS over the number of answers."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot
+
+    figure, places = pyplot.subplots(1, 2, figsize=(8, 3.2), layout="constrained")
+    for place, metric in zip(places, ("root", "LAS"), strict=True):
+        for order, points in record["mean"].items():
+            xs = [point["answers"] for point in points]
+            place.plot(xs, [point[metric] for point in points], marker="o", markersize=3, label=order)
+        place.set(xlabel="main verbs answered", ylabel=metric)
+        place.set_xscale("symlog", linthresh=10)
+        place.set_xticks([0, 10, 20, 40, 80, 160, 320], ["0", "10", "20", "40", "80", "160", "320"])
+        place.grid(alpha=0.3)
+    places[0].legend(fontsize=8)
+    figure.savefig(path)
+    pyplot.close(figure)
 
 
 def _read(path: Path) -> list[Example]:
@@ -104,14 +147,3 @@ def _scores(parser: Any, data: dict[str, list[Example]]) -> dict[str, float]:
 def _mean(runs: Sequence[dict[str, Any]]) -> list[dict[str, float]]:
     rows = zip(*(one["points"] for one in runs), strict=True)
     return [{key: round(sum(one[key] for one in row) / len(row), 2) for key in row[0]} for row in rows]
-
-
-def _enough(points: Sequence[dict[str, float]], metric: str) -> float | None:
-    """Return after how many answers 80 % of the gain of all of them is there, between two points on a straight line."""
-    start, end = points[0][metric], points[-1][metric]
-    wanted = start + SHARE_OF_GAIN * (end - start)
-    for before, after in itertools.pairwise(points):
-        if after[metric] >= wanted > before[metric]:
-            part = (wanted - before[metric]) / (after[metric] - before[metric])
-            return round(before["answers"] + part * (after["answers"] - before["answers"]))
-    return None

@@ -25,4 +25,4 @@ QUERIES = {
     "who sells tickets to Cairo": 2,
     "can you find a room in Quito": 3,
 }
-NEW_QUERY, NEW_ROOT = "list flights Vienna to Quito", "list"
+NEW_QUERY, NEW_ROOT = "list restaurants in Rome", "list"

@@ -8,7 +8,7 @@ from typing import Any
 
 from treetune.corpus.constraints import Arc, partial_trees
 from treetune.corpus.document import ParsedSentence
-from treetune.corpus.sentence import Sentence, Tree
+from treetune.corpus.sentence import ABSENT, UNKNOWN_HEAD, Sentence, Tree, comment_value
 from treetune.corpus.tree_svg import tree_svg
 from treetune.errors import DataError, ModelError, TreetuneError, unknown_name
 from treetune.models.pipeline import Pipeline
@@ -128,9 +128,37 @@ def word_order(pipeline: Pipeline, text: str, rules: str, limits: Limits) -> lis
     return found
 
 
+def sentence_content(one: ParsedSentence) -> dict[str, Any]:
+    """Return what `ParsedSentence.to_dict` returns, in half the time: column by column, not word by word."""
+    sentence, tree = one.sentence, one.tree
+    if sentence.multiword or ABSENT in sentence.forms:
+        return one.to_dict()
+    columns = (sentence.forms, sentence.lemmas, sentence.upos, sentence.xpos, sentence.feats)
+    rows = zip(*(column[1:] for column in columns), tree.heads[1:], tree.labels[1:], sentence.misc[1:], strict=True)
+    words = []
+    for number, ((*values, head, label, misc), span) in enumerate(zip(rows, one.word_spans, strict=True), start=1):
+        word: dict[str, Any] = {"id": number}
+        for name, value in zip(("text", "lemma", "upos", "xpos", "feats"), values, strict=True):
+            if value != ABSENT:
+                word[name] = value
+        if head != UNKNOWN_HEAD:
+            word["head"] = head
+        if label:
+            word["deprel"] = label
+        word["start_char"], word["end_char"] = span
+        if misc != ABSENT:
+            word["misc"] = misc
+        words.append(word)
+    content: dict[str, Any] = {} if one.sent_id is None else {"sent_id": one.sent_id}
+    content |= {"text": comment_value(sentence, "text") or one.text, "words": words}
+    if any("ner=" in misc and "ner=O" not in misc for misc in sentence.misc):
+        content["entities"] = [entity.to_dict() for entity in one.entities]
+    return content
+
+
 def sentence_json(one: ParsedSentence, *, draw: bool = False, nlf: bool = False, fixed: Sequence[int] = ()) -> Any:
     """Return a sentence as the interface answers it; with pictures on request."""
-    content = one.to_dict()
+    content = sentence_content(one)
     if draw:
         content["svg"] = picture(one, marked=fixed, mark=FIXED)
         content["conllu"] = one.to_conllu()

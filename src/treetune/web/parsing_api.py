@@ -141,7 +141,7 @@ def _parse_lines(server: Server, name: str, is_json: bool, form: str, lines: Seq
         elif form == "conllu":
             content["conllu"] = "".join(sentence.to_conllu() for sentence in sentences)
         else:
-            content["sentences"] = [sentence.to_dict() for sentence in sentences]
+            content["sentences"] = [parsing.sentence_content(sentence) for sentence in sentences]
         answers.append(json.dumps(content, ensure_ascii=False) + "\n")
     return "".join(answers).encode()
 

@@ -71,7 +71,7 @@ function show(found) {
   );
   if (result.doubtful.length) {
     const rows = result.doubtful.map((one) => [one.text, one.reason]);
-    part("doubtful").replaceChildren(make("h2", { textContent: "Sentences that are not learned as they are" }), table(["sentence", "why"], rows.map((row) => row)));
+    part("doubtful").replaceChildren(make("h2", { textContent: "Sentences that are not learned as they are" }), table(["sentence", "why"], rows));
   }
 }
 
