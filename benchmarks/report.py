@@ -323,10 +323,11 @@ def annotation_order_table(record: Record) -> str:
 def web_load_table(record: Record) -> str:
     """Return latency and throughput of servers under load."""
     about = (
-        f"`treetune serve` beside a FastAPI page around spaCy (tagger, morphologizer and parser, trained for a moment), "
-        f"from request to response, a sentence of {record['words']} words; server and client on a core each, medians of "
-        f"{len(next(iter(record['rounds'].values())))} rounds in turn. Other programs ran on the machine: CPU time is "
-        f"the measure. Requests: one after the other, and {record['concurrent']:,} at once, each over a connection of "
+        "`treetune serve` beside a FastAPI page around spaCy (tagger, morphologizer and parser, trained for a "
+        f"moment), from request to response, a sentence of {record['words']} words; server and client on a core each, "
+        f"medians of {len(next(iter(record['rounds'].values())))} rounds in turn. Other programs ran on the machine: "
+        f"CPU time is the measure. Requests: one after the other, and {record['concurrent']:,} at once, each over a "
+        "connection of "
         "its own. Batches: sentences of EWT train, JSON out."
     )
     columns = {
