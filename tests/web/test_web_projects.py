@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,7 +26,8 @@ TEXT = "\n".join(QUERIES)
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with client_of(tmp_path_factory.mktemp("web")) as found:
+    # Another database than SQLite: TREETUNE_TEST_DATABASE=postgresql+psycopg://user:password@host/name
+    with client_of(tmp_path_factory.mktemp("web"), database=os.environ.get("TREETUNE_TEST_DATABASE")) as found:
         yield found
 
 
