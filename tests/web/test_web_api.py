@@ -15,6 +15,7 @@ pytest.importorskip("sqlalchemy", reason="needs the extra 'web'")
 from web_server import client_of
 
 import treetune
+from treetune.web.parsing import sentence_content
 
 TEXT = "She gave him a book. Time flies in Boston."
 
@@ -35,6 +36,15 @@ def test_parse_gives_what_the_pipeline_gives(client: Any) -> None:
     found = post(client, "parse", text=TEXT)
     assert found["model"] == "en"
     assert found["sentences"] == treetune.load("en")(TEXT).to_dict()["sentences"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I don't  know.\n\nYes, we can't \t go. “Why?”  she asked…", "a  b", "  x y  ", "_ is _ .", "Ada saw New York."],
+)
+def test_sentences_are_those_of_the_library(text: str) -> None:
+    for one in treetune.load("en")(text):
+        assert sentence_content(one) == one.to_dict()
 
 
 def test_constraints_are_kept_and_drawn(client: Any) -> None:

@@ -31,6 +31,8 @@ class Adaptations:
 
     def __init__(self, sessions: Sessions, folder: Path) -> None:
         self._sessions, self._folder = sessions, folder
+        # By token; asked for at every request.
+        self._in_use: dict[str, str | None] = {}
 
     def start(self, owner: str, project: int, answers: str, job: dict[str, Any], *, most: int) -> int:
         """Start an adaptation by answers, CoNLL-U, and return its number; DataError if too many are running."""
@@ -135,12 +137,15 @@ class Adaptations:
         """Let a model be the one that the pages of a token begin with."""
         with self._sessions.begin() as session:
             session.merge(Setting(key=IN_USE + owner, value=name))
+        self._in_use[owner] = name
 
     def in_use(self, owner: str) -> str | None:
         """Return the model that the pages of a token begin with, None if none was chosen."""
-        with self._sessions() as session:
-            found = session.get(Setting, IN_USE + owner)
-            return None if found is None else found.value
+        if owner not in self._in_use:
+            with self._sessions() as session:
+                found = session.get(Setting, IN_USE + owner)
+            self._in_use[owner] = None if found is None else found.value
+        return self._in_use[owner]
 
 
 # Processes that this server started and that have not ended.

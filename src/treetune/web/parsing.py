@@ -136,7 +136,7 @@ def sentence_content(one: ParsedSentence) -> dict[str, Any]:
     columns = (sentence.forms, sentence.lemmas, sentence.upos, sentence.xpos, sentence.feats)
     rows = zip(*(column[1:] for column in columns), tree.heads[1:], tree.labels[1:], sentence.misc[1:], strict=True)
     words = []
-    for number, ((*values, head, label, misc), span) in enumerate(zip(rows, one.word_spans, strict=True), start=1):
+    for number, ((*values, head, label, misc), span) in enumerate(zip(rows, _spans(one), strict=True), start=1):
         word: dict[str, Any] = {"id": number}
         for name, value in zip(("text", "lemma", "upos", "xpos", "feats"), values, strict=True):
             if value != ABSENT:
@@ -150,10 +150,26 @@ def sentence_content(one: ParsedSentence) -> dict[str, Any]:
             word["misc"] = misc
         words.append(word)
     content: dict[str, Any] = {} if one.sent_id is None else {"sent_id": one.sent_id}
-    content |= {"text": comment_value(sentence, "text") or one.text, "words": words}
+    # The comment has one space where the text has several.
+    is_plain = not any("Spaces" in misc for misc in sentence.misc[1:-1])
+    text = comment_value(sentence, "text") if is_plain else None
+    content |= {"text": text or one.text, "words": words}
     if any("ner=" in misc and "ner=O" not in misc for misc in sentence.misc):
         content["entities"] = [entity.to_dict() for entity in one.entities]
     return content
+
+
+def _spans(one: ParsedSentence) -> Sequence[tuple[int, int]]:
+    """Return the offsets of words that are tokens; quickly where a space or nothing follows each of them."""
+    found, at = [], one.start_char
+    for form, misc in zip(one.sentence.forms[1:], one.sentence.misc[1:], strict=True):
+        found.append((at, at + len(form)))
+        at += len(form) + 1
+        if "Space" in misc:
+            if "SpaceAfter=No" not in misc.split("|") or misc.count("Space") > 1:
+                return one.word_spans
+            at -= 1
+    return found
 
 
 def sentence_json(one: ParsedSentence, *, draw: bool = False, nlf: bool = False, fixed: Sequence[int] = ()) -> Any:

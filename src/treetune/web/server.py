@@ -45,13 +45,15 @@ class Server:
 
     def model_name(self, name: str | None, owner: str) -> str:
         """Return the name of a model: as given, or the one in use; ConfigError if it is not one of the `names`."""
+        chosen = name or self.adaptations.in_use(owner) or self.models.default
+        if chosen in self.settings.models:
+            return chosen
         names = self.names(owner)
+        if chosen in names:
+            return chosen
         if name is None:
-            chosen = self.adaptations.in_use(owner)
-            return chosen if chosen in names else self.models.default
-        if name not in names:
-            raise unknown_name("model", name, names)
-        return name
+            return self.models.default
+        raise unknown_name("model", name, names)
 
 
 def create_app(settings: Settings) -> FastAPI:
