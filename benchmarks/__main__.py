@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from benchmarks import (
     adaptation,
+    annotation_order,
     compare,
     costs,
     maltparser,
@@ -21,6 +22,7 @@ from benchmarks import (
     training,
     treebanks,
     versions,
+    web_load,
 )
 
 HERE = Path(__file__).resolve().parent
@@ -44,6 +46,10 @@ BENCHMARKS = {
         "pipelines of UD treebanks beside UDPipe 1, from raw text", treebanks.add_options, treebanks.run
     ),
     "adaptation": Benchmark("the English model, adapted by few answers", adaptation.add_options, adaptation.run),
+    "annotation_order": Benchmark(
+        "main verbs of questions, replayed in three orders", annotation_order.add_options, annotation_order.run
+    ),
+    "web_load": Benchmark("the web server under load, beside spaCy", web_load.add_options, web_load.run),
     "training": Benchmark("training of parsers, over seeds", training.add_options, training.run),
     "taggers": Benchmark("taggers: accuracy, cost and speed", taggers.add_options, taggers.run),
     "startup": Benchmark(

@@ -303,10 +303,50 @@ def earlier_table(record: Record) -> str:
     return "\n\n".join([f"## {record['title']}", record["about"], markdown(("", "measured earlier"), rows)])
 
 
+def annotation_order_table(record: Record) -> str:
+    """Return scores over the number of answers, by the order in which questions were asked."""
+    about = (
+        "Gold main verbs of `questions/target-train`, learned by a parser that has seen no questions "
+        f"(`questions/source-train`, gold UPOS); scores on `questions/target-test`, root / LAS, means of "
+        f"{len({one['seed'] for one in record['runs']})} seeds. The last column: after how many answers 80 % of the "
+        "gain by all of them is there, root / LAS."
+    )
+    rows = []
+    for order, points in record["mean"].items():
+        enough = record["answers_for_80_percent"][order]
+        cells = [f"{point['root']:.1f} / {point['LAS']:.1f}" for point in points]
+        rows.append((order, *cells, f"{enough['root']} / {enough['LAS']}"))
+    counts = [f"{point['answers']:.0f}" for point in next(iter(record["mean"].values()))]
+    return "\n\n".join([about, markdown(("order", *counts, "80 %"), rows)])
+
+
+def web_load_table(record: Record) -> str:
+    """Return latency and throughput of servers under load."""
+    about = (
+        "`treetune serve` beside a FastAPI page around spaCy (tagger, morphologizer and parser, trained for a "
+        f"moment), from request to response, a sentence of {record['words']} words; server and client on a core each, "
+        f"medians of {len(next(iter(record['rounds'].values())))} rounds in turn. Other programs ran on the machine: "
+        f"CPU time is the measure. Requests: one after the other, and {record['concurrent']:,} at once, each over a "
+        "connection of "
+        "its own. Batches: sentences of EWT train, JSON out."
+    )
+    columns = {
+        "single p50, ms": "single_p50_ms", "single p95, ms": "single_p95_ms",
+        "at once p50, ms": "concurrent_p50_ms", "at once p95, ms": "concurrent_p95_ms",
+        "requests per CPU-s": "concurrent_per_cpu_second", "5xx": "5xx", "not answered": "unanswered",
+        "batch, sentences per s": "batch_sentences_per_second",
+        "batch, sentences per CPU-s": "batch_sentences_per_cpu_second",
+    }  # fmt: skip
+    rows = [(name, *(f"{found[key]:,.0f}" for key in columns.values())) for name, found in record["median"].items()]
+    return "\n\n".join([about, markdown(("server", *columns), rows)])
+
+
 TABLES: dict[str, tuple[str, Callable[[Record], str]]] = {
     "raw_text": ("From raw text", raw_text_table),
     "treebanks": ("Other treebanks from raw text", treebanks_table),
     "adaptation": ("Adaptation by few answers", adaptation_table),
+    "annotation_order": ("The order of questions", annotation_order_table),
+    "web_load": ("The web server under load", web_load_table),
     "compare": ("Compared with other parsers", compare_table),
     "versions": ("Before and now", versions_table),
     "tagging": ("Taggers", tagging_table),
@@ -319,6 +359,8 @@ ORDER = (
         "raw_text",
         "treebanks",
         "adaptation",
+        "annotation_order",
+        "web_load",
         "compare",
         "versions",
         EARLIER,

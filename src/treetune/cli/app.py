@@ -26,6 +26,7 @@ COMMANDS = (
     "train",
     "uptrain",
     "ask",
+    "annotate",
     "adapt",
     "parse",
     "tag",
@@ -43,6 +44,7 @@ COMMANDS = (
     "reorder",
     "nlf",
     "compile",
+    "serve",
 )
 HELP_OPTIONS = {"help_option_names": ["-h", "--help"]}
 

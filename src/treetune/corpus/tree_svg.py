@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterator, Sequence
 from html import escape
 
 from treetune.corpus.sentence import ABSENT, Sentence, Tree
+from treetune.corpus.spans import ENTITY_KEY, spans_of
+from treetune.corpus.tags import read_column
 
 FONT, SIZE, LABEL_SIZE = "Helvetica, Arial, 'Noto Sans', sans-serif", 20, 12
 GAP, MARGIN = 18, 24
@@ -15,33 +17,66 @@ LEVEL = 26
 """Height of an arc for each level below it."""
 START, START_GAP, START_WIDTH = 7.0, 4.0, 14.0
 """Where the arcs of a head start: the first so far from its middle, the next so far apart, all within so much."""
-INK, ARC, WRONG = "#1b1f24", "#57606a", "#c1121f"
+INK, ARC, WRONG, ENTITY = "#1b1f24", "#57606a", "#c1121f", "#1a7f37"
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def tree_svg(sentence: Sentence, tree: Tree, *, marked: Collection[int] = (), marked_tags: Collection[int] = ()) -> str:
+def tree_svg(
+    sentence: Sentence,
+    tree: Tree,
+    *,
+    marked: Collection[int] = (),
+    marked_tags: Collection[int] = (),
+    mark: str = WRONG,
+    lemmas: bool = False,
+    entities: bool = False,
+    numbers: bool = False,
+) -> str:
     """Return a picture of a tree, complete or partial: one ``<svg>`` element without scripts, all text escaped.
 
-    The arcs of the words in `marked` are red and thick, the tags of those in `marked_tags` red: what is wrong.
+    Args:
+        sentence: The words, with their tags below them.
+        tree: The arcs above them.
+        marked: Words whose arcs are thick and in the colour `mark`: what is wrong, or differs.
+        marked_tags: Words whose tags are in this colour.
+        mark: The colour.
+        lemmas: Whether lemmas stand below the tags.
+        entities: Whether named entities are underlined, with their types.
+        numbers: Whether the words are numbered from 1.
     """
-    size = len(sentence)
-    tags = ["" if tag == ABSENT else tag for tag in sentence.upos]
+    columns = [sentence.upos, *([sentence.lemmas] if lemmas else [])]
+    rows = [["" if value == ABSENT else value for value in column] for column in columns]
+    rows += [["", *map(str, range(1, len(sentence) + 1))]] if numbers else []
+    below = zip(*(row[1:] for row in rows), strict=True)
     widths = [
-        max(text_width(form, SIZE), text_width(tag, LABEL_SIZE), text_width(label, LABEL_SIZE) + GAP)
-        for form, tag, label in zip(sentence.forms[1:], tags[1:], tree.labels[1:], strict=True)
+        max(
+            text_width(form, SIZE), text_width(label, LABEL_SIZE) + GAP, *(text_width(one, LABEL_SIZE) for one in cells)
+        )
+        for form, label, cells in zip(sentence.forms[1:], tree.labels[1:], below, strict=True)
     ]
-    positions, width = word_positions(widths, range(1, size + 1))
+    positions, width = word_positions(widths, range(1, len(sentence) + 1))
     heights = arc_heights(tree)
     words_y = MARGIN + LEVEL * (max(heights.values(), default=0) + 1) + SIZE
+    spans = spans_of(read_column(sentence, ENTITY_KEY)) if entities else []
+    bottom = words_y + 2 + (LABEL_SIZE + 6) * len(rows)
     parts = [
-        open_svg(width, words_y + LABEL_SIZE + MARGIN),
-        *draw_arcs(tree, positions, heights, words_y - SIZE - 4, marked),
+        open_svg(width, bottom + (LABEL_SIZE + 14 if spans else 0) + MARGIN - 6),
+        *draw_arcs(tree, positions, heights, words_y - SIZE - 4, marked, mark),
     ]
     for word, x in positions.items():
-        parts.append(svg_text(sentence.forms[word], x, words_y, SIZE, INK))
-        if tags[word]:
-            colour = WRONG if word in marked_tags else ARC
-            parts.append(svg_text(tags[word], x, words_y + LABEL_SIZE + 8, LABEL_SIZE, colour))
+        texts = [svg_text(sentence.forms[word], x, words_y, SIZE, INK)]
+        for number, row in enumerate(rows, start=1):
+            colour = mark if number == 1 and word in marked_tags else ARC
+            texts += [svg_text(row[word], x, words_y + 2 + (LABEL_SIZE + 6) * number, LABEL_SIZE, colour)] * bool(
+                row[word]
+            )
+        parts.append(f'<g class="word" data-word="{word}">{"".join(texts)}</g>')
+    for span in spans:
+        left, right = (
+            positions[word] + side * widths[word - 1] / 2 for word, side in ((span.start, -1), (span.end - 1, 1))
+        )
+        parts.append(f'<path d="M {left:.1f} {bottom + 8} H {right:.1f}" stroke="{ENTITY}" stroke-width="3"/>')
+        parts.append(svg_text(span.label, (left + right) / 2, bottom + 12 + LABEL_SIZE, LABEL_SIZE, ENTITY))
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
@@ -95,21 +130,28 @@ def arc_heights(tree: Tree) -> dict[int, int]:
 
 
 def draw_arcs(
-    tree: Tree, positions: dict[int, float], heights: dict[int, int], base: float, marked: Collection[int] = ()
+    tree: Tree,
+    positions: dict[int, float],
+    heights: dict[int, int],
+    base: float,
+    marked: Collection[int] = (),
+    mark: str = WRONG,
 ) -> Iterator[str]:
     """Yield the arcs of a tree with arrowheads and labels, and the label of the root; words begin below `base`."""
     offsets = _start_offsets(tree)
     for head, word, label in tree.arcs():
-        colour, ink, stroke = (WRONG, WRONG, 2.4) if word in marked else (ARC, INK, 1.3)
+        colour, ink, stroke = (mark, mark, 2.4) if word in marked else (ARC, INK, 1.3)
         if head == 0:
+            y = base - 12 - LEVEL * _above(tree, word, heights)
             yield (
-                f'<text x="{positions[word]:.1f}" y="{base - 12 - LEVEL * _above(tree, word, heights):.1f}" '
+                f'<text data-arc="{word}" x="{positions[word]:.1f}" y="{y:.1f}" '
                 f'font-size="{LABEL_SIZE}" font-weight="bold" fill="{ink}">{xml_text(label)}</text>'
             )
             continue
         start, end = positions[head] + offsets[word], positions[word]
         top = base - LEVEL * heights[word]
         bend = min(14.0, abs(end - start) / 2) * (1 if end > start else -1)
+        yield f'<g data-arc="{word}">'
         yield (
             f'<path d="M {start:.1f} {base} L {start:.1f} {top + 14:.1f} Q {start:.1f} {top:.1f} {start + bend:.1f} '
             f"{top:.1f} L {end - bend:.1f} {top:.1f} Q {end:.1f} {top:.1f} {end:.1f} {top + 14:.1f} L {end:.1f} "
@@ -119,7 +161,7 @@ def draw_arcs(
         yield f'<path d="{tip}" fill="{colour}"/>'
         middle, half = (start + end) / 2, text_width(label, LABEL_SIZE) / 2 + 3
         yield f'<rect x="{middle - half:.1f}" y="{top - 8:.1f}" width="{2 * half:.1f}" height="16" fill="white"/>'
-        yield svg_text(label, middle, round(top + 4, 1), LABEL_SIZE, colour)
+        yield f"{svg_text(label, middle, round(top + 4, 1), LABEL_SIZE, colour)}</g>"
 
 
 def _start_offsets(tree: Tree) -> dict[int, float]:

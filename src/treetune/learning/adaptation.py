@@ -18,7 +18,16 @@ import numpy as np
 
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ConfigError, DataError, check_minimum
-from treetune.learning.adaptation_outcome import FEW_SENTENCES, SETTINGS, Adaptation, Doubt, HeldOut, Home, Setting
+from treetune.learning.adaptation_outcome import (
+    FEW_SENTENCES,
+    SETTINGS,
+    Adaptation,
+    Doubt,
+    HeldOut,
+    Home,
+    Setting,
+    TrialProgress,
+)
 from treetune.learning.answers import Answers, complete, with_head
 from treetune.learning.conventions import Convention, settle_conventions
 from treetune.learning.objectives import Objective
@@ -28,6 +37,7 @@ from treetune.models.learning_options import DEFAULT_SEED, MIRA, LearningOptions
 from treetune.models.pipeline import Pipeline
 
 Say = Callable[[str], None]
+Watch = Callable[[TrialProgress], None]
 # Words by the number of their sentence.
 Doubtful = dict[int, list[int]]
 
@@ -60,6 +70,7 @@ def adapt(
     seed: int = DEFAULT_SEED,
     threads: int = 1,
     say: Say = lambda line: None,
+    watch: Watch = lambda progress: None,
 ) -> Adaptation:
     """Adapt the parser of a model to answers about sentences of another domain.
 
@@ -73,6 +84,7 @@ def adapt(
         seed: For all that is drawn at random.
         threads: For trials side by side; the result does not depend on it.
         say: Is called with a line of text as the work goes on.
+        watch: Is called after each fold of the cross-validation.
     """
     check_minimum("folds", folds, 2)
     check_minimum("threads", threads, 1)
@@ -82,7 +94,7 @@ def adapt(
     parser = pipeline.parser
     if parser is None or not hasattr(parser, "learner"):
         raise ConfigError("expected a model with a parser that can be trained further")
-    run = _Run(pipeline, parser, answers, home, convention, seed, threads, say)
+    run = _Run(pipeline, parser, answers, home, convention, seed, threads, say, watch)
     return run.adapt(settings, min(folds, len(answers)))
 
 
@@ -107,8 +119,10 @@ class _Run:
         seed: int,
         threads: int,
         say: Say,
+        watch: Watch,
     ) -> None:
-        self.pipeline, self.parser, self.seed, self.threads, self.say = pipeline, parser, seed, threads, say
+        self.pipeline, self.parser, self.seed, self.threads = pipeline, parser, seed, threads
+        self.say, self.watch, self.trials_done, self.trials_in_all = say, watch, 0, 0
         tagged = pipeline.tag([one.sentence for one in answers], threads=threads)
         self.given = [replace(one, sentence=sentence) for one, sentence in zip(answers, tagged, strict=True)]
         self.start_trees = parser.predict_batch(tagged, threads=threads)
@@ -134,6 +148,7 @@ class _Run:
     def adapt(self, settings: Sequence[Setting], folds: int) -> Adaptation:
         """Choose a setting by cross-validation, and train with it if that is worth it."""
         fold_of = np.random.default_rng([self.seed, 1]).permutation(len(self.answers)) % folds
+        self.trials_in_all = (len(settings) + len(CURVE)) * folds + 1
         jobs = [(setting, fold, 1.0) for setting in settings for fold in range(folds)]
         self.say(f"cross-validation of {len(settings)} settings on {len(self.answers)} sentences in {folds} folds")
         trials = self._trials(jobs, fold_of)
@@ -192,13 +207,30 @@ class _Run:
             return held_out, _Trial(trees, doubtful)
 
         found: dict[tuple[Setting, float], _Trial] = {}
+        tested: dict[tuple[Setting, float], list[int]] = {}
         with ThreadPoolExecutor(self.threads) as pool:
             for (setting, _, part), (held_out, one) in zip(jobs, pool.map(trial, jobs), strict=True):
                 mine = found.setdefault((setting, part), _Trial(list(self.start_trees), {}))
                 mine.doubtful.update(one.doubtful)
+                tested.setdefault((setting, part), []).extend(held_out)
                 for index, tree in zip(held_out, one.trees, strict=True):
                     mine.trees[index] = tree
+                learned = round(part * (len(self.answers) - len(held_out)))
+                self._report(str(setting), learned, mine.trees, tested[setting, part])
         return found
+
+    def _report(self, setting: str, learned: int, trees: Sequence[Tree], tested: Sequence[int]) -> None:
+        """Tell how a setting does on the held-out sentences of the folds that are done."""
+        self.trials_done += 1
+        pairs = [(self.answers[index], trees[index]) for index in tested]
+        marked = [one.main_verb in tree.roots for one, tree in pairs if one.main_verb]
+        self.watch(
+            TrialProgress(
+                self.trials_done, self.trials_in_all, setting, learned,
+                sum(one.wrong(tree) for one, tree in pairs) / max(1, sum(len(one) for one, _ in pairs)),
+                sum(marked) / len(marked) if marked else None,
+            )
+        )  # fmt: skip
 
     def _doubtful(self, parser: Parser, index: int, tree: Tree) -> list[int]:
         """Return the words whose answers contradict both the start and, by a wide margin, what other answers teach."""

@@ -51,6 +51,27 @@ SETTINGS = (
 
 
 @dataclass(frozen=True)
+class TrialProgress:
+    """One fold of the cross-validation that is done.
+
+    Attributes:
+        done: Trainings done so far, of `total`; the last is the final one, if there is one.
+        total: All trainings.
+        setting: How was learned.
+        sentences: Sentences learned from.
+        cost: The share of the answers that are wrong, in all folds of this setting that are done; held out.
+        root_accuracy: The share of the main verbs that are right; None if no main verbs were asked for.
+    """
+
+    done: int
+    total: int
+    setting: str
+    sentences: int
+    cost: float
+    root_accuracy: float | None
+
+
+@dataclass(frozen=True)
 class Doubt:
     """A sentence whose answers are not learned as they are, with the reason and both trees."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from treetune.corpus.sentence import UNKNOWN_HEAD, UNKNOWN_LABEL, Example, Sentence, Tree, name_sentence
+from treetune.corpus.sentence import ABSENT, UNKNOWN_HEAD, UNKNOWN_LABEL, Example, Sentence, Tree, name_sentence
 from treetune.corpus.wellformed import find_cycle
 from treetune.errors import DataError
 from treetune.models.base import Candidate, Parser
@@ -69,6 +69,14 @@ class Answers:
         """Whether a tree has the head and label that are given for a word."""
         head, label = self.known.heads[word], self.known.labels[word]
         return head in (UNKNOWN_HEAD, tree.heads[word]) and label in (UNKNOWN_LABEL, tree.labels[word])
+
+    def to_example(self) -> Example:
+        """Return what annotation files hold, as `of` reads it: excluded heads stand in MISC."""
+        misc = list(self.sentence.misc)
+        for word, heads in self.excluded.items():
+            cell = f"{NOT_HEAD}={','.join(map(str, sorted(heads)))}"
+            misc[word] = cell if misc[word] == ABSENT else f"{misc[word]}|{cell}"
+        return Example(replace(self.sentence, misc=tuple(misc)), self.known)
 
     def without(self, word: int) -> Answers:
         """Return all answers but those about one word."""

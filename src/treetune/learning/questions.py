@@ -100,20 +100,27 @@ def ask(
         threads: For parsing; the result does not depend on it.
     """
     check_minimum("count", count, 1)
+    distinct = list({sentence.forms: sentence for sentence in sentences if len(sentence)}.values())
+    asked = questions_about(pipeline, distinct, answers=answers, kind=kind, threads=threads)
+    return [asked[index] for index in _diverse(asked, count)]
+
+
+def questions_about(
+    pipeline: Pipeline, sentences: Sequence[Sentence], *, answers: int = 4, kind: Kind = "head", threads: int = 1
+) -> list[AskedSentence]:
+    """Return questions about each of the sentences, in their order; the arguments are those of `ask`."""
     check_minimum("answers", answers, 1)
     if kind not in KINDS:
         raise unknown_name("kind of question", kind, KINDS)
     parser = pipeline.parser
     if parser is None:
         raise ConfigError("expected a model with a parser, found one without")
-    distinct = list({sentence.forms: sentence for sentence in sentences if len(sentence)}.values())
-    tagged = list(pipeline.tag(distinct, threads=threads))
+    tagged = list(pipeline.tag(sentences, threads=threads))
     found = getattr(parser, "calibration", None)
     calibration = found if isinstance(found, Calibration) else Calibration(tuple(_UNCALIBRATED), CONFIDENCE_K)
     lists = parser.k_best_batch(tagged, calibration.k, threads=threads)
     pairs = zip(tagged, lists, strict=True)
-    asked = [_questions(sentence, candidates, calibration, answers, kind) for sentence, candidates in pairs]
-    return [asked[index] for index in _diverse(asked, count)]
+    return [_questions(sentence, candidates, calibration, answers, kind) for sentence, candidates in pairs]
 
 
 def _questions(

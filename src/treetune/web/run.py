@@ -1,0 +1,36 @@
+"""The server process: a socket, and the application behind it."""
+
+from __future__ import annotations
+
+import socket
+
+import uvicorn
+
+from treetune.errors import ConfigError
+from treetune.web.server import create_app
+from treetune.web.settings import Settings
+
+# Connections that wait to be accepted.
+BACKLOG = 2048
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens at an address; ConfigError if it cannot."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        # On Linux and macOS a port can be taken again at once after a server has ended.
+        return socket.create_server((host, port), family=family, backlog=BACKLOG)
+    except OSError as error:
+        raise ConfigError(
+            f"cannot listen at {host}, port {port} ({error.strerror or error}); name another with --host and --port"
+        ) from None
+
+
+def run(settings: Settings, listening: socket.socket) -> None:
+    """Serve until a signal ends the process."""
+    with listening:
+        config = uvicorn.Config(
+            create_app(settings), log_level="warning", access_log=False, backlog=BACKLOG, server_header=False,
+            timeout_keep_alive=30, timeout_graceful_shutdown=5,
+        )  # fmt: skip
+        uvicorn.Server(config).run(sockets=[listening])
