@@ -119,6 +119,7 @@ def is_alive(process: int) -> bool:
     return state != "Z"
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_when_the_server_is_killed(tmp_path: Path, small: tuple[str, str]) -> None:
     path, conllu = small
     gold = first_words(conllu)
@@ -149,6 +150,7 @@ def test_nothing_is_lost_when_the_server_is_killed(tmp_path: Path, small: tuple[
     assert found["result"]["is_adapted"]
 
 
+@pytest.mark.slow
 def test_a_training_outlives_its_server(tmp_path: Path) -> None:
     with server(tmp_path) as running:
         job = start_on_queries(running)

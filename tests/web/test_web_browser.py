@@ -14,7 +14,10 @@ pytest.importorskip("fastapi", reason="needs the extra 'web'")
 pytest.importorskip("sqlalchemy", reason="needs the extra 'web'")
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium, or CHROMIUM=FILE")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium, or CHROMIUM=FILE"),
+]
 
 from web_samples import NEW_QUERY, NEW_ROOT, QUERIES  # noqa: E402
 from web_server import Running, server  # noqa: E402
