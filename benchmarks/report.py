@@ -197,6 +197,9 @@ def treebanks_table(record: Record) -> str:
         "Speed is from a string of raw text to CoNLL-U in memory, one thread, "
         f"{record['settings']['repeats']} interleaved rounds."
     )
+    earlier = [name for name, found in record["treebanks"].items() if "speed_commit" in found["treetune"]]
+    if earlier:
+        about += f" The speeds of {', '.join(earlier)} are those of earlier models, with shorter endings as features."
     described = [
         (treebank, name, found) for treebank, by_name in record["treebanks"].items() for name, found in by_name.items()
     ]

@@ -302,3 +302,5 @@ def test_treebanks_are_shown_with_every_system() -> None:
     assert lines[4] == "| xx_one | treetune | 99.50 | 61.23 | 30,000 ± 500 | 1.5 |"
     assert lines[5].endswith("| 30,000 ± 500 | – |")
     assert len(lines) == 6
+    trained["speed_commit"] = "0" * 40
+    assert "The speeds of xx_one are those of earlier models" in report.treebanks_table(record)
