@@ -63,7 +63,9 @@ def test_another_host_makes_a_token(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     import treetune.web.run
 
     started: list[Any] = []
-    monkeypatch.setattr(treetune.web.run, "run", lambda settings, listening: started.append((settings, listening)))
+    monkeypatch.setattr(
+        treetune.web.run, "run", lambda app, listening: started.append((app.state.server.settings, listening))
+    )
     done = run("serve", "--host", "0.0.0.0", "--port", 0, "--folder", tmp_path)
     ((settings, listening),) = started
     listening.close()

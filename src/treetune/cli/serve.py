@@ -11,9 +11,8 @@ from typing import Annotated
 import typer
 
 from treetune.cli.console import note
-from treetune.cli.input import DEFAULT_MODEL, load_pipeline
+from treetune.cli.input import DEFAULT_MODEL
 from treetune.corpus.files import check_readable
-from treetune.corpus.sentence import Sentence
 from treetune.errors import ConfigError
 from treetune.model_names import is_name
 
@@ -48,13 +47,7 @@ def serve(
         raise ConfigError(f"treetune serve needs {', '.join(missing)}; install them by: pip install 'treetune[web]'")
     if treebank is not None:
         check_readable(treebank)
-    # Now, not at the first request; and what cannot be loaded is said here.
-    models = _named(model)
-    for path in models.values():
-        pipeline = load_pipeline(path)
-        pipeline("One." if pipeline.tokenizer is not None else Sentence.of(["One", "."]))
-
-    from treetune.web.run import listen, run
+    from treetune.web.run import listen, load_app, run
     from treetune.web.settings import Limits, Settings, is_loopback
 
     named = os.environ.get(VARIABLE)
@@ -65,11 +58,12 @@ def serve(
         tokens = (secrets.token_urlsafe(24),)
         note(f"token: {tokens[0]}")
     limits = Limits(seconds=seconds, queue=queue)
-    settings = Settings(models, Path(folder), database, tokens, treebank, limits)
+    settings = Settings(_named(model), Path(folder), database, tokens, treebank, limits)
+    app = load_app(settings)
     socket = listen(host, port)
     shown = "localhost" if is_loopback(host) else host
     note(f"treetune is at http://{shown}:{socket.getsockname()[1]}/ (Ctrl-C ends it)", quiet=quiet)
-    run(settings, socket)
+    run(app, socket)
 
 
 def _named(models: list[str]) -> dict[str, str]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 
 import uvicorn
+from fastapi import FastAPI
 
+from treetune.corpus.sentence import Sentence
 from treetune.errors import ConfigError
 from treetune.web.server import create_app
 from treetune.web.settings import Settings
@@ -26,11 +29,23 @@ def listen(host: str, port: int) -> socket.socket:
         ) from None
 
 
-def run(settings: Settings, listening: socket.socket) -> None:
+def load_app(settings: Settings) -> FastAPI:
+    """Return the application with all models of the operator, which have parsed something: none waits for kernels."""
+    app = create_app(settings)
+    for name in settings.models:
+        pipeline = app.state.server.models.get(name)
+        pipeline("One." if pipeline.tokenizer is not None else Sentence.of(["One", "."]))
+    # What is there by now stays: it need not be looked through for garbage again and again.
+    gc.collect()
+    gc.freeze()
+    return app
+
+
+def run(app: FastAPI, listening: socket.socket) -> None:
     """Serve until a signal ends the process."""
     with listening:
         config = uvicorn.Config(
-            create_app(settings), log_level="warning", access_log=False, backlog=BACKLOG, server_header=False,
+            app, log_level="warning", access_log=False, backlog=BACKLOG, server_header=False,
             timeout_keep_alive=30, timeout_graceful_shutdown=5,
         )  # fmt: skip
         uvicorn.Server(config).run(sockets=[listening])
