@@ -1,8 +1,8 @@
 """Kernels of arc filters: scores of token roles, which arcs they remove, and how the scores are learned.
 
 An arc is removed by an *event*: a role of its head or dependent, the role Root of a word between, or the arc's own
-event Vine, when the event's score exceeds that of the arc's rejection event None (Cherry & Bergsma 2012, equation 1 with
-the dynamic threshold of section 3). The roles stand in the order of `roles.ROLES`.
+event Vine, when the event's score exceeds that of the arc's rejection event None (Cherry & Bergsma 2012, equation 1
+with the dynamic threshold of section 3). The roles stand in the order of `roles.ROLES`.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Filter(NamedTuple):
 
 
 class FilterWork(NamedTuple):
-    """Working memory of a filter for one sentence: features and rows of a token, scores of roles, what they rule out."""
+    """Working memory of a filter for one sentence: features and rows of a token, scores of roles, and their bounds."""
 
     features: NDArray[np.uint64]
     places: NDArray[np.int64]
@@ -227,8 +227,8 @@ def mark_kept(events, n, kept):  # type: ignore[no-untyped-def]
 def pair_index(filter_, pair, columns, base, n, head, dependent):  # type: ignore[no-untyped-def]
     """Return where the weight of a template of arcs is.
 
-    A template has two columns of the head and two of the dependent, each at a shift (-1: no column); the direction and the
-    distance in buckets belong to every feature.
+    A template has two columns of the head and two of the dependent, each at a shift (-1: no column); the direction and
+    the distance in buckets belong to every feature.
     """
     pairs = filter_.pairs
     feature = np.uint64(pair + 1)

@@ -201,7 +201,7 @@ def arc_scores(weights, tags, base, head, dependent):  # type: ignore[no-untyped
 
 @lean_part
 def next_roots(scores, size, head, roots):  # type: ignore[no-untyped-def]
-    """Write for every dependent of a head which other word's role Root removes the arc with the best score (0: none)."""
+    """Write for each dependent of a head which other word's role Root removes the arc with the best score (0: none)."""
     if head == 0:
         best, second = 0, 0
         for token in range(1, size):

@@ -68,7 +68,7 @@ class FilterConfig:
 
 @dataclass(frozen=True, slots=True)
 class FilterScores:
-    """Counts of a filter on trees: coverage is the part of their arcs it keeps, reduction that of all arcs it removes."""
+    """Counts of a filter on trees: coverage is the part of their arcs it keeps, reduction the part of all it removes."""
 
     sentences: int
     gold: int
@@ -125,6 +125,25 @@ class FilterWeights:
             pairs=compile_pairs(columns) if len(self.pair_weights) > 1 else np.zeros((0, 4, 2), np.int32),
             pair_weights=self.pair_weights,
         )
+
+
+NO_FILTER = kernels.Filter(
+    templates=kernels.TokenTemplates(
+        np.zeros(1, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.uint64),
+        np.zeros(0, np.uint64),
+    ),
+    keys=np.zeros(1, np.uint64),
+    places=np.zeros(1, np.int32),
+    rows=np.zeros((0, kernels.ROLES), np.int16),
+    unit=np.ones(1, np.float32),
+    tag_column=np.array([-1], np.int64),
+    vine=np.zeros((2, 1, 1), np.float32),
+    none=np.zeros((2, 1, 1), np.float32),
+    biases=np.zeros(2, np.float32),
+    rules=np.zeros((1, kernels.ROLES), np.bool_),
+    pairs=np.zeros((0, 4, 2), np.int32),
+    pair_weights=np.zeros(1, np.float32),
+)  # fmt: skip
 
 
 class ArcFilter:

@@ -68,10 +68,7 @@ def train_joint(
                     total += array * live.scale[0]
         averaged = epochs - (epochs + 1) // 2
         made = live._replace(
-            **{
-                name: (total / averaged).astype(np.float32)
-                for name, total in zip(live._fields[:4], sums, strict=True)
-            },
+            **{name: (total / averaged).astype(np.float32) for name, total in zip(live._fields[:4], sums, strict=True)},
             scale=np.ones(1),
         )
         after, _ = objective(data, assigned, costs, made)

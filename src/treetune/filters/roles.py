@@ -16,8 +16,8 @@ HEAD_SIDES = {"HtL1": (-1, 1), "HtL5": (-1, 5), "HtL*": (-1, None), "HtR1": (1, 
 def gold_roles(heads: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which roles the words of trees have, a row a token; the artificial roots have none.
 
-    A head to the left or right is a word: the artificial root is neither. A word is Root if it depends on the artificial
-    root and no arc passes over it, so that the consequence of projectivity holds in trees with crossing arcs too.
+    A head to the left or right is a word: the artificial root is neither. A word is Root if it depends on the
+    artificial root and no arc passes over it, so that the consequence of projectivity holds in trees with crossing arcs too.
     """
     roles = np.zeros((len(heads), len(ROLES)), np.bool_)
     starts = np.repeat(offsets[:-1], np.diff(offsets))

@@ -24,7 +24,7 @@ PASSES = 3
 
 @dataclass(frozen=True)
 class FilterData:
-    """Sentences as training reads them: `treebank` for the kernels, their columns, and the gold roles of their words."""
+    """Sentences as training reads them: `treebank` for the kernels, their columns, the gold roles of their words."""
 
     columns: NDArray[np.int32]
     treebank: training.Treebank

@@ -14,9 +14,7 @@ from treetune.features.templates import TemplateSet, load_templates
 from treetune.filters import _kernels as kernels
 from treetune.filters._training_kernels import JointWeights
 from treetune.filters.arc_filter import (
-    INDEPENDENT,
     JOINT,
-    ArcFilter,
     FilterConfig,
     FilterWeights,
     tag_count,
@@ -30,7 +28,7 @@ from treetune.weights._flat_kernels import KEY_SHIFT
 from treetune.weights.store import LARGEST_INT16
 
 # A column of tags with more values than this has too many pairs.
-MOST_TAGS = 128
+MOST_TAGS = 256
 # A tag has a role for certain if so many of its words have it, all of them.
 SURE = 50
 HELD_OUT = 10
@@ -69,7 +67,7 @@ class FilterTrainer:
     ) -> None:
         self.config, self.encoder, self.template_set = config, encoder, templates
         self.templates = compile_templates(templates, encoder.columns)
-        fine = [name for name in ("x", "u") if 0 < len(encoder.values.get(name, ())) <= MOST_TAGS]
+        fine = [name for name in ("x", "t", "u") if 0 < len(encoder.values.get(name, ())) <= MOST_TAGS]
         self.tags = fine[0] if fine else ""
         self.tag_count = tag_count(encoder, self.tags)
         found, counts = np.unique(self._keys(*encoder.encode([one.sentence for one in treebank])), return_counts=True)
@@ -95,12 +93,18 @@ class FilterTrainer:
             tags = columns[self.encoder.columns.index(self.tags)].copy()
         return FilterData.of(columns, offsets, heads, features, tags)
 
-    def train(self, data: FilterData, dev: FilterData, rng: np.random.Generator) -> FilterWeights:
-        """Return the weights of a filter of the configured kind."""
-        config, size = self.config, len(self.vocabulary) + 1
-        empty = self._weights(np.zeros((1, len(ROLES)), np.float32)).filter
-        roles = np.stack([train_role(data, dev, role, empty, rng, size) for role in range(len(ROLES))], axis=1)
-        roles = roles.astype(np.float32)
+    def roles(self, data: FilterData, dev: FilterData, rng: np.random.Generator) -> NDArray[np.float32]:
+        """Return the weights of all roles, each trained alone."""
+        size, empty = len(self.vocabulary) + 1, self._weights(np.zeros((1, len(ROLES)), np.float32)).filter
+        columns = [train_role(data, dev, role, empty, rng, size) for role in range(len(ROLES))]
+        return np.stack(columns, axis=1).astype(np.float32)
+
+    def train(
+        self, data: FilterData, dev: FilterData, rng: np.random.Generator, roles: NDArray[np.float32] | None = None
+    ) -> FilterWeights:
+        """Return the weights of a filter of the configured kind; single `roles` that are known are not trained again."""
+        config, empty = self.config, self._weights(np.zeros((1, len(ROLES)), np.float32)).filter
+        roles = self.roles(data, dev, rng) if roles is None else roles
         pairs = (2, self.tag_count, self.tag_count)
         if config.kind == JOINT:
             start = JointWeights(
