@@ -68,7 +68,7 @@ class FilterConfig:
 
 @dataclass(frozen=True, slots=True)
 class FilterScores:
-    """Counts of a filter on trees: coverage is the part of their arcs it keeps, reduction the part of all it removes."""
+    """Counts of a filter on trees: coverage is the part of their arcs it keeps, reduction that of all it removes."""
 
     sentences: int
     gold: int

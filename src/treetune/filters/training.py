@@ -102,7 +102,7 @@ class FilterTrainer:
     def train(
         self, data: FilterData, dev: FilterData, rng: np.random.Generator, roles: NDArray[np.float32] | None = None
     ) -> FilterWeights:
-        """Return the weights of a filter of the configured kind; single `roles` that are known are not trained again."""
+        """Return the weights of a filter of the configured kind; single `roles` that are known are not trained."""
         config, empty = self.config, self._weights(np.zeros((1, len(ROLES)), np.float32)).filter
         roles = self.roles(data, dev, rng) if roles is None else roles
         pairs = (2, self.tag_count, self.tag_count)

@@ -27,8 +27,8 @@ class Siblings(NamedTuple):
 
     The score of a triple by group g is at the sum of three numbers in the memo: `classes[g, address, token]` of its
     head, its dependent and its sibling, the token `none` where there is none; rightward arcs are `SIDE` cells on.
-    `rows` is room for the scores of two arcs, `thirds` for a list of siblings; `features`, `targets` and `indices` are a
-    batch of look-ups.
+    `rows` is room for the scores of two arcs, `thirds` for a list of siblings; `features`, `targets` and `indices` are
+    a batch of look-ups.
     """
 
     layout: NDArray[np.int64]

@@ -52,7 +52,7 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
         self,
         config: GraphConfig | None = None,
         *,
-        filter: str | ArcFilter | None = None,
+        filter: str | ArcFilter | None = None,  # noqa: A002
         **options: Any,
     ) -> None:
         self.given_filter = filter if isinstance(filter, ArcFilter) else None
