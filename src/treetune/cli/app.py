@@ -35,6 +35,7 @@ COMMANDS = (
     "rerank",
     "calibrate",
     "clusters",
+    "filter",
     "info",
     "models",
     "convert",

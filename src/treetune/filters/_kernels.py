@@ -181,7 +181,7 @@ def two_roots(n, scores):  # type: ignore[no-untyped-def]
     for token in range(np.uint64(1), np.uint64(n + 1)):
         value = scores[token, ROOT]
         if value > score:
-            best, score, second = token, value, score
+            best, score, second = token, value, score  # type: ignore[assignment]
         elif value > second:
             second = value
     return best, score, second

@@ -67,10 +67,8 @@ def train_joint(
                 for total, array in zip(sums, live[:4], strict=True):
                     total += array * live.scale[0]
         averaged = epochs - (epochs + 1) // 2
-        made = live._replace(
-            **{name: (total / averaged).astype(np.float32) for name, total in zip(live._fields[:4], sums, strict=True)},
-            scale=np.ones(1),
-        )
+        roles, vine, none, biases = ((total / averaged).astype(np.float32) for total in sums)
+        made = training.JointWeights(roles, vine, none, biases, np.ones(1), live.uses)
         after, _ = objective(data, assigned, costs, made)
         if after < before:
             weights = made
@@ -79,4 +77,5 @@ def train_joint(
 
 def copied(weights: training.JointWeights) -> training.JointWeights:
     """Return weights that can change without the old ones."""
-    return training.JointWeights(*(array.copy() for array in weights))
+    roles, vine, none, biases = (array.copy() for array in weights[:4])
+    return training.JointWeights(roles, vine, none, biases, weights.scale.copy(), weights.uses)

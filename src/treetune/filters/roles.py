@@ -17,7 +17,7 @@ def gold_roles(heads: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[
     """Return which roles the words of trees have, a row a token; the artificial roots have none.
 
     A head to the left or right is a word: the artificial root is neither. A word is Root if it depends on the
-    artificial root and no arc passes over it, so that what projectivity rules out is no arc of a tree with crossing arcs.
+    artificial root and no arc passes over it, so that projectivity rules out no arc of a tree with crossing arcs.
     """
     roles = np.zeros((len(heads), len(ROLES)), np.bool_)
     starts = np.repeat(offsets[:-1], np.diff(offsets))

@@ -332,7 +332,7 @@ def find_reach(n, head, direction, dependents, work):  # type: ignore[no-untyped
                 work.seen[count] = c
                 count += one
             work.reach[c] = np.int32(step)
-            furthest = step
+            furthest = step  # type: ignore[assignment]
     return count, furthest
 
 
@@ -421,7 +421,7 @@ def add_between(templates, store, n, work):  # type: ignore[no-untyped-def]
                         row = (line + third_class) * width
                         # A class that ends before this word is not known here, and not asked for again.
                         for i in range(active):
-                            c = np.uint64(work.seen[i])
+                            c = np.uint64(work.seen[i])  # type: ignore[assignment]
                             work.running[c] += np.float64(work.memo[row + c])
 
 

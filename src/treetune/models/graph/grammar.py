@@ -67,7 +67,7 @@ class GraphConfig:
     clusters: str | None = option(None, "File of word clusters, for feature sets that use them; stored in the model.")
     labels_by_tag: bool = option(True, "Allow a word only labels that its UPOS tag has had in the treebank.")
     filter: str | None = option(
-        None, "Arc filter that is trained with the parser, or the file of a trained one.", path=True
+        None, "Arc filter: joint or independent, trained with the parser, or the file of a trained one."
     )
     max_memory: float = option(2.0, "Most working memory for one sentence, in GB.", search=True)
 
