@@ -26,7 +26,7 @@ FILTER_METRICS = (
     Metric("UAS", "right heads", lambda c: c[4], lambda c: c[0]),
     Metric("LAS", "right heads and labels", lambda c: c[5], lambda c: c[0]),
 )
-TAG_FOLDS, TAG_EPOCHS, ROUNDS = 10, 4, 5
+TAG_FOLDS, TAG_EPOCHS, ROUNDS = 5, 2, 5
 _MADE: dict[tuple[object, ...], Any] = {}
 
 
