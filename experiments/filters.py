@@ -19,7 +19,8 @@ from treetune.filters.arc_filter import ArcFilter, FilterConfig
 from treetune.filters.training import FilterTrainer
 from treetune.learning.jackknife import jackknife_tags
 
-# Of every sentence: words (arcs of its tree), those kept, all arcs, those kept, right heads, right heads and labels.
+# Of every sentence: words (arcs of its tree), those kept, all arcs, those kept; with a parser also right heads, right heads
+# and labels.
 FILTER_METRICS = (
     Metric("coverage", "arcs of the tree that are kept", lambda c: c[1], lambda c: c[0]),
     Metric("reduction", "arcs that are removed", lambda c: c[2] - c[3], lambda c: c[2]),
@@ -115,7 +116,7 @@ def _counts(arc_filter: ArcFilter, examples: Sequence[Example]) -> tuple[list[Co
     for example, kept in zip(examples, arc_filter.keep([one.sentence for one in examples]), strict=True):
         words = len(example.gold)
         kept_gold = int(kept[np.array(example.gold.heads[1:], int), np.arange(1, words + 1)].sum())
-        counts.append((words, kept_gold, words * words, int(kept.sum()), 0.0, 0.0))
+        counts.append((words, kept_gold, words * words, int(kept.sum())))
     return counts, {"filter_seconds": arc_filter.evaluate(examples).seconds}
 
 
@@ -144,7 +145,7 @@ def _parsed(parser: GraphParser, arc_filter: ArcFilter | None, examples: Sequenc
         measures[f"sentences per second{title}"] = len(some) / best["filtered"]
         measures[f"speed-up{title}"] = best["unfiltered"] / best["filtered"]
     if arc_filter is None:
-        found = [(len(one), len(one), len(one) ** 2, len(one) ** 2, 0.0, 0.0) for one in sentences]
+        found = [(len(one), len(one), len(one) ** 2, len(one) ** 2) for one in sentences]
     else:
         found, more = _counts(arc_filter, examples)
         measures |= more
@@ -152,5 +153,5 @@ def _parsed(parser: GraphParser, arc_filter: ArcFilter | None, examples: Sequenc
     for count, example, tree in zip(found, examples, trees, strict=True):
         heads = [a == b for a, b in zip(example.gold.heads[1:], tree.heads[1:], strict=True)]
         labels = [a == b for a, b in zip(example.gold.labels[1:], tree.labels[1:], strict=True)]
-        counts.append((*count[:4], float(sum(heads)), float(sum(a and b for a, b in zip(heads, labels, strict=True)))))
+        counts.append((*count, float(sum(heads)), float(sum(a and b for a, b in zip(heads, labels, strict=True)))))
     return Measured(counts, **measures)

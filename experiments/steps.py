@@ -194,4 +194,5 @@ STEPS = {
     "mapping": Step(run_mapping, MAPPING_METRICS),
     "coverage": Step(run_coverage, COVERAGE_METRICS),
     "filter": Step(run_filter, FILTER_METRICS),
+    "filter alone": Step(run_filter, FILTER_METRICS[:2]),
 }
