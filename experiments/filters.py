@@ -19,8 +19,8 @@ from treetune.filters.arc_filter import ArcFilter, FilterConfig
 from treetune.filters.training import FilterTrainer
 from treetune.learning.jackknife import jackknife_tags
 
-# Of every sentence: words (arcs of its tree), those kept, all arcs, those kept; with a parser also right heads, right heads
-# and labels.
+# Of every sentence: words (arcs of its tree), those kept, all arcs, those kept; with a parser also right heads,
+# right heads and labels.
 FILTER_METRICS = (
     Metric("coverage", "arcs of the tree that are kept", lambda c: c[1], lambda c: c[0]),
     Metric("reduction", "arcs that are removed", lambda c: c[2] - c[3], lambda c: c[2]),
