@@ -1,4 +1,4 @@
-"""Trained graph parsers with and without arc filters, in turns: ``python -m benchmarks.arc_filters PARSER... --out FILE``.
+"""Graph parsers with and without arc filters, in turns: ``python -m benchmarks.arc_filters PARSER... --out FILE``.
 
 Joint filters are trained on the treebank of the parsers and attached to them; speed is CPU time of one thread.
 """

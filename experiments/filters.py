@@ -112,7 +112,7 @@ def _parser(setting: Setting, parts: dict[str, list[Example]]) -> GraphParser:
 
 
 def _counts(arc_filter: ArcFilter, examples: Sequence[Example]) -> tuple[list[Counts], dict[str, float]]:
-    counts = []
+    counts: list[Counts] = []
     for example, kept in zip(examples, arc_filter.keep([one.sentence for one in examples]), strict=True):
         words = len(example.gold)
         kept_gold = int(kept[np.array(example.gold.heads[1:], int), np.arange(1, words + 1)].sum())
@@ -144,6 +144,7 @@ def _parsed(parser: GraphParser, arc_filter: ArcFilter | None, examples: Sequenc
         measures[f"words per second{title}"] = words / best["filtered"]
         measures[f"sentences per second{title}"] = len(some) / best["filtered"]
         measures[f"speed-up{title}"] = best["unfiltered"] / best["filtered"]
+    found: list[Counts]
     if arc_filter is None:
         found = [(len(one), len(one), len(one) ** 2, len(one) ** 2) for one in sentences]
     else:
