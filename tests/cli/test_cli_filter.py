@@ -58,10 +58,10 @@ def test_options_of_training_reach_the_filter() -> None:
 def test_mistakes_are_named() -> None:
     wrong = run("filter", "train", "train.conllu", "--model", "f.treetune", "--kind", "jont")
     assert (wrong.code, wrong.err.strip()) == (
-        2, "error: unknown kind of filter 'jont'; known: joint, independent (did you mean 'joint'?)",
+        2, "error: unknown kind of filter 'jont'; known: independent, joint (did you mean 'joint'?)",
     )  # fmt: skip
     wrong = run("train", "train.conllu", "--parser", "graph", "--filter", "jont", "--model", "p.treetune")
-    assert "unknown arc filter 'jont'; known: joint, independent" in wrong.err
+    assert "unknown arc filter 'jont'; known: independent, joint" in wrong.err
     wrong = run("train", "train.conllu", "--filter", "joint", "--model", "p.treetune")
     assert "is an option of graph and graph2; the parser is transition" in wrong.err
     run("train", "train.conllu", "--parser", "graph", "--epochs", "1", "--model", "p.treetune", "-q")

@@ -17,7 +17,7 @@ COVERAGE = 0.9993
 # Costs of a role that is missed, and by how much a role that is wrongly detected costs more.
 COSTS = (3e-4, 1e-3, 1e-2)
 VINE_COST = 1e-5
-PAIR_COST = 1e-3
+PAIR_COSTS = (1e-4, 1e-3)
 RATIOS = (4.0, 16.0, 64.0, 256.0)
 PASSES = 3
 
@@ -134,12 +134,17 @@ def train_vine(
 
 
 def train_pairs(
-    data: FilterData, kept: NDArray[np.uint8], filter_: kernels.Filter, ratio: float, rng: np.random.Generator
-) -> NDArray[np.float32]:
-    """Return the weights of the quadratic filter, trained on the arcs that are kept so far."""
+    data: FilterData, kept: NDArray[np.uint8], filter_: kernels.Filter, costs: tuple[float, float],
+    rng: np.random.Generator,
+) -> NDArray[np.float32]:  # fmt: skip
+    """Return the weights of the quadratic filter, trained on the arcs that are kept so far.
+
+    `costs` are those of a gold arc that is removed and of another that is kept.
+    """
     weights, alphas = np.zeros_like(filter_.pair_weights), np.zeros(len(kept), np.float32)
     for _ in range(PASSES):
         order = rng.permutation(len(data.treebank.offsets) - 1)
-        costs = np.array([PAIR_COST * ratio, PAIR_COST])
-        training.train_pairs(filter_, data.columns, data.treebank, kept, costs, order, weights, alphas)
+        training.train_pairs(
+            filter_, data.columns, data.treebank, kept, np.array(costs), order, weights, alphas
+        )  # fmt: skip
     return weights

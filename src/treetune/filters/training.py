@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from treetune.filters.arc_filter import (
 from treetune.filters.latent_svm import train_joint
 from treetune.filters.pairs import PAIR_WEIGHTS
 from treetune.filters.roles import ROLES
-from treetune.filters.svm import RATIOS, FilterData, make_work, train_pairs, train_role, train_vine
+from treetune.filters.svm import PAIR_COSTS, RATIOS, FilterData, make_work, train_pairs, train_role, train_vine
 from treetune.filters.templates import FAMILY, compile_templates
 from treetune.weights._flat_kernels import KEY_SHIFT
 from treetune.weights.store import LARGEST_INT16
@@ -169,8 +170,8 @@ class FilterTrainer:
         shown, _ = _counts(_kept(before, dev), dev)
         best = made
         most = 0
-        for ratio in RATIOS:
-            weights = train_pairs(data, kept, before.filter, ratio, rng)
+        for cost, ratio in product(PAIR_COSTS, RATIOS):
+            weights = train_pairs(data, kept, before.filter, (cost * ratio, cost), rng)
             trial = replaced(before, pair_weights=weights)
             left = _kept(trial, dev)
             gold, arcs = _counts(left, dev)

@@ -58,11 +58,17 @@ def test_the_best_tree_is_the_best_of_those_with_kept_arcs(parser: GraphParser, 
 
 def test_lists_hold_trees_of_kept_arcs_best_first(parser: GraphParser, arc_filter: ArcFilter) -> None:
     filtered = parser.with_filter(arc_filter)
-    for found, kept in zip(filtered.k_best_batch(OTHERS, 5), arc_filter.keep(OTHERS), strict=True):
+    lists, without = filtered.k_best_batch(OTHERS, 5), parser.k_best_batch(OTHERS, 5)
+    within = 0
+    for found, other, kept in zip(lists, without, arc_filter.keep(OTHERS), strict=True):
         scores = [one.score for one in found]
         assert scores == sorted(scores, reverse=True)
         assert len({one.output for one in found}) == len(found)
-        assert all(arcs_are_kept(one.output, kept) for one in found)
+        is_within = arcs_are_kept(found[0].output, kept)
+        within += is_within
+        # Where no tree is left the list is that without a filter.
+        assert all(arcs_are_kept(one.output, kept) for one in found) if is_within else found == other
+    assert within > 20
 
 
 def test_all_arcs_come_back_where_no_tree_is_left(parser: GraphParser, strict: ArcFilter) -> None:
@@ -80,8 +86,8 @@ def test_fixed_arcs_are_there_though_the_filter_removes_them(parser: GraphParser
     filtered, changed = parser.with_filter(arc_filter), 0
     for sentence, kept in zip(OTHERS, arc_filter.keep(OTHERS), strict=True):
         for dependent, head in ((1, 2), (len(sentence), 0)):
-            heads = [None] * (len(sentence) + 1)
-            heads[0], heads[dependent] = -1, head
+            heads = [-1] * (len(sentence) + 1)
+            heads[dependent] = head
             tree = filtered.predict(sentence, constraint=replace(Tree.unknown(len(sentence)), heads=tuple(heads)))
             assert tree.heads[dependent] == head
             changed += not kept[head, dependent]
@@ -109,9 +115,9 @@ def test_a_filter_is_stored_with_its_parser(arc_filter: ArcFilter, tmp_path: Pat
 def test_gold_arcs_are_learned_though_the_filter_removes_them(strict: ArcFilter) -> None:
     for learner in ("mira", "perceptron", "factored-mira"):
         parser = GraphParser(filter=strict).fit(TREES, epochs=2, learner=learner)
-        plain = parser.with_filter(None)
-        assert plain.predict_batch([one.sentence for one in TREES]) is not None
-        assert parser.weights.labels is not None
+        # The gold tree is the only one that is left, so there is nothing to learn but labels.
+        assert len(parser.weights.arcs) == 0
+        assert len(parser.weights.labels) > 0
 
 
 def test_a_filter_changes_what_is_learned() -> None:
@@ -121,7 +127,7 @@ def test_a_filter_changes_what_is_learned() -> None:
 
 
 def test_wrong_filters_are_named() -> None:
-    with pytest.raises(ConfigError, match="unknown arc filter 'jont'; known: joint, independent"):
+    with pytest.raises(ConfigError, match="unknown arc filter 'jont'; known: independent, joint"):
         GraphParser(filter="jont")
     with pytest.raises(ModelError, match="expected a trained arc filter, found one without weights; fit it first"):
         GraphParser(filter=ArcFilter())
