@@ -25,7 +25,7 @@ from treetune.filters.arc_filter import FilterConfig
 from treetune.filters.training import FilterTrainer
 from treetune.storage import inspect
 
-COSTS = {"P1": 7e-5, "P2": 1e-4}
+COSTS = {"P1": 7e-5, "P2": 1e-4, "P3": 2e-4}
 LONG = 20
 
 
