@@ -77,7 +77,8 @@ def bytes_needed(longest: int, templates: int, options: kernels.Options, *, grou
     # For each word: its part of every feature, three numbers of a batch of look-ups, its scores in every kind of arc.
     need = 8 * size * ((len(scoring.ADDRESSES) + 3) * templates + 2 * scoring.KINDS)
     need += 21 * size**2 + 4 * k * size + 4 * memo_cells(size, groups)
-    need += (8 * LAYOUT + 12 * size) * groups + 16 * size
+    # The last are the scores of roles and the tags of an arc filter.
+    need += (8 * LAYOUT + 12 * size) * groups + 16 * size + 68 * size
     if options.second_order or not options.crossing:
         need += projective_bytes(longest, k=k)
     if options.crossing:
