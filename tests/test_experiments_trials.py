@@ -62,7 +62,6 @@ TRIALS = {
     ),
     "alshawi2011_table7": ("WSJ, all labels", "WSJ, 12 labels"),
     "cherry2012_table1": ("GUM, independent, + vine", "GUM, joint, roles", "GUM, predicted tags, joint, + None"),
-    "cherry2012_table2": ("GUM, graph, no filter", "GUM, graph, joint P2", "GUM, graph2, R+L+Q"),
     "nlf_coverage": ("constituency rules", "UD rules"),
     "nlf_mapping": ("direct, greedy, features of the paper", "direct, greedy", "parse and convert, greedy"),
 }  # fmt: skip
