@@ -202,7 +202,7 @@ def _sentence_counts(words: bytes, root: int, gold: Tree) -> Counts:
     lengths = [abs(word - head) for word, head in enumerate(gold.heads)][1:]
     labelled = [bits for bits in words if bits & LABELLED]
     heads = sum(bool(bits & RIGHT_HEAD) for bits in words)
-    arcs = sum(map(_is_right, labelled))
+    arcs = sum(map(is_right, labelled))
     return Counts(
         sentences=1,
         words=len(words),
@@ -218,11 +218,12 @@ def _sentence_counts(words: bytes, root: int, gold: Tree) -> Counts:
         length=sum(lengths),
         right_length=sum(length for bits, length in zip(words, lengths, strict=True) if bits & RIGHT_HEAD),
         labelled_length=sum(length for bits, length in zip(words, lengths, strict=True) if bits & LABELLED),
-        right_labelled_length=sum(length for bits, length in zip(words, lengths, strict=True) if _is_right(bits)),
+        right_labelled_length=sum(length for bits, length in zip(words, lengths, strict=True) if is_right(bits)),
     )
 
 
-def _is_right(bits: int) -> bool:
+def is_right(bits: int) -> bool:
+    """Whether head and label of a word are right."""
     return bits & _RIGHT_ARC == _RIGHT_ARC
 
 

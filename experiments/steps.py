@@ -9,6 +9,7 @@ from typing import Any
 
 import treetune
 from experiments.data import UPOS, paths
+from experiments.filters import FILTER_METRICS, run_filter
 from experiments.logical_forms import COVERAGE_METRICS, MAPPING_METRICS, run_coverage, run_mapping
 from experiments.tagging import (
     ENTITY_METRICS,
@@ -192,4 +193,6 @@ STEPS = {
     "rules": Step(run_rules, ORDER_METRICS),
     "mapping": Step(run_mapping, MAPPING_METRICS),
     "coverage": Step(run_coverage, COVERAGE_METRICS),
+    "filter": Step(run_filter, FILTER_METRICS),
+    "filter alone": Step(run_filter, FILTER_METRICS[:2]),
 }

@@ -11,6 +11,7 @@ import treetune
 
 def test_the_public_names_are_exactly_these() -> None:
     assert treetune.__all__ == [
+        "ArcFilter",
         "Candidate",
         "Document",
         "Entity",

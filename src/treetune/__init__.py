@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from treetune.errors import TreetuneError
     from treetune.evaluation.documents import evaluate
     from treetune.evaluation.scores import Scores
+    from treetune.filters.arc_filter import ArcFilter
     from treetune.learning.objectives import Objective
     from treetune.learning.trainer import train
     from treetune.models.base import Candidate
@@ -31,6 +32,7 @@ __version__ = "0.1.0"
 
 # Names are imported when first used, so that `import treetune` costs nothing.
 _HOMES = {
+    "ArcFilter": "treetune.filters.arc_filter",
     "Candidate": "treetune.models.base",
     "Document": "treetune.corpus.document",
     "Entity": "treetune.corpus.word",
@@ -63,6 +65,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "ArcFilter",
     "Candidate",
     "Document",
     "Entity",

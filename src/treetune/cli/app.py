@@ -36,6 +36,7 @@ COMMANDS = (
     "rerank",
     "calibrate",
     "clusters",
+    "filter",
     "info",
     "models",
     "convert",

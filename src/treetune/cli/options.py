@@ -22,6 +22,12 @@ Beam = Annotated[
 Features = Annotated[
     str | None, typer.Option("--features", metavar="SET", help="Feature set: a name, or a file of templates (.txt).")
 ]
+Filter = Annotated[
+    str | None,
+    typer.Option(
+        "--filter", metavar="FILTER", help="Arc filter of a graph parser: joint, independent, or a trained one's file."
+    ),
+]
 Epochs = Annotated[int | None, typer.Option("--epochs", min=1, help="Passes over TRAIN, 10.")]
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of the order of examples, 1.")]
 Changes = Annotated[

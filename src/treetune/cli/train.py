@@ -45,6 +45,7 @@ def train(
     parser: options.Name = None,
     beam: options.Beam = None,
     features: options.Features = None,
+    arc_filter: options.Filter = None,
     epochs: options.Epochs = None,
     also: Annotated[
         list[str] | None,
@@ -80,7 +81,9 @@ def train(
         show_settings(json=json)
         return
     tables: Tables = {
-        "model": given(task=task, parser=parser, beam=beam, features=features, start_from=start_from),
+        "model": given(
+            task=task, parser=parser, beam=beam, features=features, filter=arc_filter, start_from=start_from
+        ),
         "train": given(dev=dev, epochs=epochs, seed=seed),
         "pipeline": given(entities=entities),
         "run": given(model=model, threads=threads),

@@ -28,6 +28,7 @@ from treetune.config.tables import Source
 from treetune.corpus.tags import TAG_COLUMNS
 from treetune.errors import ConfigError, unknown_name
 from treetune.evaluation.scorers import TREES, Scorer
+from treetune.model_names import SUFFIX
 from treetune.models.learning_options import LearnerConfig
 from treetune.models.pipeline import Pipeline
 from treetune.models.registry import PARSERS, TAGGERS, make_model, preset
@@ -159,6 +160,13 @@ class ModelConfig:
             options["features"] = self.source.path(options["features"])
         if options.get("clusters") is not None:
             options["clusters"] = self.source.path(options["clusters"])
+        if options.get("filter", "").endswith(SUFFIX):
+            options["filter"] = load(self.source.path(options["filter"]))
+            if options["filter"].kind != "filter":
+                key = self.source.key("model", "filter")
+                raise ConfigError(
+                    f"{key}: expected an arc filter, found the {options['filter'].kind} {self.options['filter']}"
+                )
         return make_model(self.name, **options)
 
     def check_used(self, step: Progress) -> None:

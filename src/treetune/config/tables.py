@@ -26,7 +26,7 @@ TABLES = ("model", "learner", "train", "pipeline", "run", "objective")
 FLAG_NAMES = {
     "train.treebank": "TRAIN",
     "model.start_from": "--start-from",
-    **{f"model.{key}": f"--{key}" for key in ("task", "parser", "beam", "features")},
+    **{f"model.{key}": f"--{key}" for key in ("task", "parser", "beam", "features", "filter")},
     **{f"train.{key}": f"--{key}" for key in ("dev", "epochs", "seed")},
     "pipeline.entities": "--entities",
     **{f"run.{key}": f"--{key}" for key in ("model", "threads")},

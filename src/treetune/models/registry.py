@@ -23,6 +23,7 @@ MODELS: dict[str, str] = {
     "lemmatizer": "treetune.models.sequence.lemmatizer:Lemmatizer",
     "tokenizer": "treetune.models.tokenizer.tokenizer:Tokenizer",
     "pipeline": "treetune.models.pipeline:Pipeline",
+    "filter": "treetune.filters.arc_filter:ArcFilter",
 }
 # The learner of each kind of model that has one of its own.
 LEARNERS: dict[str, str] = {

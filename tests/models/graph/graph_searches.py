@@ -39,6 +39,7 @@ def remembered(siblings: Scores | None, size: int) -> Siblings:
         classes=classes[None][:groups],
         memo=cells.ravel(),
         rows=np.full((2, size + 1), np.nan),
+        thirds=np.zeros(size + 1, np.int32),
         none=size,
         parts=np.zeros((6, size + 1, 0), np.uint64),
         extra=np.zeros((KINDS + 2, 0), np.uint64),

@@ -47,7 +47,7 @@ def parser() -> GraphParser:
         ({"max_memory": float("inf")}, "max_memory must be a number of GB above 0, found inf"),
         (
             {"ordr": 2},
-            "unknown option of graph parsers 'ordr'; known: clusters, decoder, features, inputs, labels, "
+            "unknown option of graph parsers 'ordr'; known: clusters, decoder, features, filter, inputs, labels, "
             "labels_by_tag, max_memory, min_count, min_lifted, order (did you mean 'order'?)",
         ),
     ],

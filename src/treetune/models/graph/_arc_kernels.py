@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treetune.features._kernels import inner, lean_part, mix
+from treetune.filters._kernels import FilterWork
 from treetune.weights import _flat_kernels as flat
 from treetune.weights._kernels import (
     DENSE_BIT,
@@ -79,6 +80,7 @@ class Templates(NamedTuple):
 class Workspace(NamedTuple):
     """Working memory for one sentence; the layout of siblings has no rows where a model needs none.
 
+    `allowed` says which arcs may be considered (1 at head * size + dependent), `filtering` is for the filter that does.
     `words` is what a head (first half) and a dependent score by themselves, by token and kind of arc. `classes` and
     `members` say of the three words of a triple which class each token has, and one token of each class; `met`,
     `reach` and `running` are of these classes (see `add_between`). `batch_*` are look-ups that wait for others.
@@ -93,6 +95,8 @@ class Workspace(NamedTuple):
     indices: NDArray[np.int64]
     words: NDArray[np.float64]
     scores: NDArray[np.float64]
+    allowed: NDArray[np.uint8]
+    filtering: FilterWork
     best_labels: NDArray[np.int32]
     label_gaps: NDArray[np.float64]
     sums: NDArray[np.float32]
@@ -102,6 +106,7 @@ class Workspace(NamedTuple):
     sibling_layout: NDArray[np.int64]
     sibling_classes: NDArray[np.uint32]
     sibling_rows: NDArray[np.float64]
+    thirds: NDArray[np.int32]
     seen: NDArray[np.int32]
     met: NDArray[np.int32]
     reach: NDArray[np.int32]
@@ -235,6 +240,8 @@ def score_words(templates, store, base_heads, n, head, work):  # type: ignore[no
     words = work.words
     count = np.uint64(0)
     for dependent in range(np.uint64(1), size):
+        if work.allowed[head * size + dependent] == np.uint8(0):
+            continue
         kind = arc_kind(base_heads, head, dependent)
         as_head, as_dependent = head * kinds + kind, (size + dependent) * kinds + kind
         if words[as_head] != words[as_head]:
@@ -252,7 +259,7 @@ def score_words(templates, store, base_heads, n, head, work):  # type: ignore[no
 
 @lean_part
 def score_arcs(templates, store, base_heads, n, work):  # type: ignore[no-untyped-def]
-    """Write the scores of all arcs by the templates of arcs alone."""
+    """Write the scores of all allowed arcs by the templates of arcs alone; of others, -inf."""
     size, kinds = np.uint64(n + 1), np.uint64(KINDS)
     zero = np.uint64(0)
     last = np.uint64(templates.alone[0])
@@ -261,7 +268,7 @@ def score_arcs(templates, store, base_heads, n, work):  # type: ignore[no-untype
     for head in range(size):
         score_words(templates, store, base_heads, n, head, work)
         for dependent in range(np.uint64(1), size):
-            if head == dependent:
+            if work.allowed[head * size + dependent] == np.uint8(0):
                 work.scores[head * size + dependent] = -np.inf
                 continue
             kind = arc_kind(base_heads, head, dependent)
@@ -307,66 +314,78 @@ def classify_all(templates, work, n, first, last):  # type: ignore[no-untyped-de
 
 
 @inner
-def find_reach(n, direction, work):  # type: ignore[no-untyped-def]
-    """Write for every class of dependents how far in a direction its words go."""
-    for step in range(np.uint64(1), np.uint64(n + 1)):
-        word = step if direction == np.uint64(1) else np.uint64(n + 1) - step
-        work.reach[work.classes[DEPENDENT, word]] = np.int32(word)
+def find_reach(n, head, direction, dependents, work):  # type: ignore[no-untyped-def]
+    """Note the classes of a head's allowed dependents in a direction, and how many steps each class goes.
+
+    Return how many classes there are (in `seen`), and the steps to the last dependent.
+    """
+    size, one = np.uint64(n + 1), np.uint64(1)
+    for c in range(dependents):
+        work.reach[c] = np.int32(0)
+    count, furthest = np.uint64(0), np.uint64(0)
+    steps = np.uint64(n) - head if direction == one else (head - one if head > np.uint64(0) else np.uint64(0))
+    for step in range(one, steps + one):
+        dependent = head + step if direction == one else head - step
+        if work.allowed[head * size + dependent] != np.uint8(0):
+            c = work.classes[DEPENDENT, dependent]
+            if work.reach[c] == np.int32(0):
+                work.seen[count] = c
+                count += one
+            work.reach[c] = np.int32(step)
+            furthest = step  # type: ignore[assignment]
+    return count, furthest
 
 
 @inner
-def ask_for_row(templates, work, head, third, kind, dependents, first, last, row, count):  # type: ignore[no-untyped-def]
-    """Append the features of a head and a third word with every class of dependents that has words beyond it.
+def ask_for_row(templates, work, head, third, step, kind, active, first, last, row, count):  # type: ignore[no-untyped-def]
+    """Append the features of a head and a third word with the head's classes of dependents that go beyond it.
 
-    Their sums are to go from `memo[row]` on. Return the new number of features.
+    Their sums are to go from `memo[row]` on, as far as they are not known. Return the new number of features.
     """
-    many = last - first
-    for c in range(dependents):
-        work.memo[row + c] = np.float32(0)
-        far = np.int64(work.reach[c])
-        if (far > np.int64(third)) if kind == np.uint64(RIGHTWARD) else (far < np.int64(third)):
+    for i in range(active):
+        c = np.uint64(work.seen[i])
+        if np.uint64(work.reach[c]) > step and work.memo[row + c] != work.memo[row + c]:
+            work.memo[row + c] = np.float32(0)
             dependent = np.uint64(work.members[DEPENDENT, c])
-            for i in range(many):
-                t = first + i
-                work.batch_features[count + i] = (
+            for t in range(first, last):
+                work.batch_features[count] = (
                     work.parts[HEAD, head, t] + work.parts[DEPENDENT, dependent, t] + work.parts[THIRD, third, t]
                     + templates.extra[kind, t]
                 )  # fmt: skip
-                work.batch_targets[count + i] = np.int64(row + c)
-            count += many
+                work.batch_targets[count] = np.int64(row + c)
+                count += np.uint64(1)
     return count
 
 
 @lean_part
-def fill_rows(templates, store, work, n, head, kind, dependents, first, last, line):  # type: ignore[no-untyped-def]
-    """Make the rows of a head and every class of words on one side of it known, many at a time."""
+def fill_rows(templates, store, work, head, kind, active, furthest, first, last, line, width):  # type: ignore[no-untyped-def]
+    """Make the rows of a head and every class of words before its last dependent known, many at a time."""
     one = np.uint64(1)
-    width = dependents + one
-    steps = np.int64(n) - np.int64(head) if kind == np.uint64(RIGHTWARD) else np.int64(head) - 1
-    room = np.uint64(work.batch_features.shape[0]) - dependents * (last - first)
+    room = np.uint64(work.batch_features.shape[0]) - width * (last - first)
     count = np.uint64(0)
-    # Nothing is beyond the last word.
-    for step in range(1, steps):
-        third = np.uint64(np.int64(head) + step if kind == np.uint64(RIGHTWARD) else np.int64(head) - step)
-        row = (line + np.uint64(work.classes[THIRD, third])) * width
-        if work.memo[row] != work.memo[row]:
-            work.memo[row] = np.float32(0)
-            count = ask_for_row(templates, work, head, third, kind, dependents, first, last, row + one, count)
-            if count > room:
-                flat.sum_for_targets(
-                    store, work.batch_features, work.batch_targets, work.batch_indices, count, work.memo
-                )  # fmt: skip
-                count = np.uint64(0)
+    # Nothing is beyond the last dependent.
+    for step in range(one, furthest):
+        third = head + step if kind == np.uint64(RIGHTWARD) else head - step
+        third_class = np.uint64(work.classes[THIRD, third])
+        if work.met[third_class] == np.int32(np.uint64(2) * head):
+            continue
+        work.met[third_class] = np.int32(np.uint64(2) * head)
+        row = (line + third_class) * width
+        count = ask_for_row(templates, work, head, third, step, kind, active, first, last, row, count)
+        if count > room:
+            flat.sum_for_targets(
+                store, work.batch_features, work.batch_targets, work.batch_indices, count, work.memo
+            )  # fmt: skip
+            count = np.uint64(0)
     flat.sum_for_targets(store, work.batch_features, work.batch_targets, work.batch_indices, count, work.memo)
 
 
 @lean_part
 def add_between(templates, store, n, work):  # type: ignore[no-untyped-def]
-    """Add to all arcs the scores of the words between: every different class of words counts once.
+    """Add to all allowed arcs the scores of the words between: every different class of words counts once.
 
     A head is left step by step. With every new class of words on the way, what it is worth to each class of
-    dependents is added to running sums. These rows are remembered under the classes of head and word between, if
-    there is room; heads with the most words beyond them come first, so that the first of a class needs the most.
+    dependents is added to running sums. What is known is remembered under the classes of all three, if there is room.
     """
     size = np.uint64(n + 1)
     zero, one = np.uint64(0), np.uint64(1)
@@ -374,33 +393,35 @@ def add_between(templates, store, n, work):  # type: ignore[no-untyped-def]
         if templates.group_kind[group] != BETWEEN:
             continue
         first, last = np.uint64(templates.group_first[group]), np.uint64(templates.group_last[group])
-        heads, dependents, thirds = classify_all(templates, work, n, first, last)
-        width = dependents + one
+        heads, width, thirds = classify_all(templates, work, n, first, last)
         remembers = heads * thirds * width <= np.uint64(work.memo.shape[0])
         for direction in range(np.uint64(2)):
             kind = np.uint64(LEFTWARD) + direction
-            find_reach(n, direction, work)
-            for i in range(heads * thirds if remembers else zero):
-                work.memo[i * width] = NOT_KNOWN
+            for i in range(heads * thirds * width if remembers else zero):
+                work.memo[i] = NOT_KNOWN
             for c in range(thirds):
                 work.met[c] = np.int32(-1)
-            for turn in range(size):
-                head = turn if direction == one else np.uint64(n) - turn
-                steps = np.int64(n) - np.int64(head) if direction == one else np.int64(head) - 1
+            for head in range(size):
+                active, furthest = find_reach(n, head, direction, width, work)
+                if furthest < np.uint64(2):
+                    continue
                 line = np.uint64(work.classes[HEAD, head]) * thirds if remembers else zero
-                for i in range(zero if remembers else thirds):
-                    work.memo[i * width] = NOT_KNOWN
-                fill_rows(templates, store, work, n, head, kind, dependents, first, last, line)
-                for c in range(dependents):
+                for i in range(zero if remembers else thirds * width):
+                    work.memo[i] = NOT_KNOWN
+                fill_rows(templates, store, work, head, kind, active, furthest, first, last, line, width)
+                for c in range(width):
                     work.running[c] = 0.0
-                for step in range(1, steps + 1):
-                    dependent = np.uint64(np.int64(head) + step if direction == one else np.int64(head) - step)
-                    work.scores[head * size + dependent] += work.running[work.classes[DEPENDENT, dependent]]
+                for step in range(one, furthest + one):
+                    dependent = head + step if direction == one else head - step
+                    if work.allowed[head * size + dependent] != np.uint8(0):
+                        work.scores[head * size + dependent] += work.running[work.classes[DEPENDENT, dependent]]
                     third_class = np.uint64(work.classes[THIRD, dependent])
-                    if step < steps and work.met[third_class] != np.int32(head):
-                        work.met[third_class] = np.int32(head)
-                        row = (line + third_class) * width + one
-                        for c in range(dependents):
+                    if work.met[third_class] != np.int32(np.uint64(2) * head + one):
+                        work.met[third_class] = np.int32(np.uint64(2) * head + one)
+                        row = (line + third_class) * width
+                        # A class that ends before this word is not known here, and not asked for again.
+                        for i in range(active):
+                            c = np.uint64(work.seen[i])  # type: ignore[assignment]
                             work.running[c] += np.float64(work.memo[row + c])
 
 
@@ -460,7 +481,7 @@ def add_labels(setup, base_heads, n, tags, fixed_labels, has_gold, cost, work): 
     for head in range(size):
         allowed = np.uint64(head != np.uint64(0))
         for dependent in range(np.uint64(1), size):
-            if head == dependent:
+            if work.allowed[head * size + dependent] == np.uint8(0):
                 continue
             kind = arc_kind(base_heads, head, dependent)
             pair_features(templates, work.parts, head, dependent, kind, first, last, work.features)

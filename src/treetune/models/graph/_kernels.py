@@ -45,11 +45,14 @@ ROUNDING = 1e-11
 
 
 class Chart(NamedTuple):
-    """Working memory of a projective search."""
+    """Working memory of a projective search; the last three are of siblings (see `fill_chart`)."""
 
     cells: NDArray[np.float64]
     row: NDArray[np.float64]
     stack: NDArray[np.int32]
+    rightward: NDArray[np.int32]
+    leftward: NDArray[np.int32]
+    counts: NDArray[np.int64]
 
 
 class Lists(NamedTuple):
@@ -178,24 +181,45 @@ def _best_sum(first, second, third):  # type: ignore[no-untyped-def]
     return best
 
 
+@inner
+def _best_sibling(first, second, row, thirds, many, low, high):  # type: ignore[no-untyped-def]
+    """Return the largest sum of three numbers at the same one of the first `many` places `thirds` in (low, high)."""
+    if many == high - low - 1:
+        inside = slice(low + 1, high)
+        return _best_sum(first[inside], second[inside], row[inside])
+    best = -np.inf
+    for i in range(np.uint64(many)):
+        k = np.uint64(thirds[i])
+        value = first[k] + second[k] + row[k]
+        if value > best:
+            best = value
+    return best
+
+
 @part
 def fill_chart(scores, siblings, chart):  # type: ignore[no-untyped-def]
     """Compute the best score of every span; O(n^3), with siblings too. Return whether the siblings' scores are good.
 
-    For each start i from the right, a span i..m that is final is pushed into all longer ones at once.
+    For each start i from the right, a span i..m that is final is pushed into all longer ones at once, but for arcs
+    that are forbidden. The allowed dependents of i to its right so far are in `chart.rightward`, those of m to its left
+    in row m of `chart.leftward`: only these can be siblings.
     """
     size = scores.shape[0]
     right, left = _plane(chart, RIGHT, size), _plane(chart, LEFT, size)
     join, arc = _plane(chart, JOIN, size), _plane(chart, ARC, size)
     second_order = siblings.layout.shape[0] > 0
     own, row = chart.row, siblings.rows[0]
+    rightward, leftward = chart.rightward, chart.leftward
+    counts = chart.counts
     if second_order:
         for r in range(1, size):
-            if not sibling_score(siblings, 0, r, 0) < np.inf:
+            counts[r] = 0
+            if scores[0, r] > -np.inf and not sibling_score(siblings, 0, r, 0) < np.inf:
                 return False
     for i in range(size - 1, 0, -1):
         right[i, i] = 0.0
         left[i, i] = 0.0
+        dependents = 0
         for j in range(i + 1, size):
             join[i, j] = left[i + 1, j]
             right[i, j] = -np.inf
@@ -204,18 +228,24 @@ def fill_chart(scores, siblings, chart):  # type: ignore[no-untyped-def]
             to_right = join[i, m]
             to_left = join[i, m]
             if second_order:
-                inner = slice(i + 1, m)
                 join[m, i] = join[i, m]
                 if scores[i, m] > -np.inf:
-                    none = score_row(siblings, i, m, row)
+                    none = score_row(siblings, i, m, rightward, dependents, row)
                     if not none < np.inf:
                         return False
-                    to_right = max(left[i + 1, m] + none, _best_sum(own[inner], join[m, inner], row[inner]))
+                    inside = _best_sibling(own, join[m], row, rightward, dependents, i, m)
+                    to_right = max(left[i + 1, m] + none, inside)
+                    rightward[dependents] = m
+                    dependents += 1
                 if scores[m, i] > -np.inf:
-                    none = score_row(siblings, m, i, row)
+                    others = leftward[m * size : (m + 1) * size]
+                    none = score_row(siblings, m, i, others, counts[m], row)
                     if not none < np.inf:
                         return False
-                    to_left = max(right[i, m - 1] + none, _best_sum(join[i, inner], left[m, inner], row[inner]))
+                    inside = _best_sibling(join[i], left[m], row, others, counts[m], i, m)
+                    to_left = max(right[i, m - 1] + none, inside)
+                    others[counts[m]] = i
+                    counts[m] += 1
             to_right += scores[i, m]
             to_left += scores[m, i]
             own[m] = to_right
@@ -226,11 +256,27 @@ def fill_chart(scores, siblings, chart):  # type: ignore[no-untyped-def]
             whole_left = max(left[i, m], to_left)
             right[i, m] = whole_right
             left[i, m] = whole_left
-            for j in range(m + 1, size):
-                join[i, j] = max(join[i, j], whole_right + left[m + 1, j])
-                right[i, j] = max(right[i, j], to_right + right[m, j])
-                left[i, j] = max(left[i, j], whole_left + arc[m, j])
+            if whole_right > -np.inf:
+                for j in range(m + 1, size):
+                    join[i, j] = max(join[i, j], whole_right + left[m + 1, j])
+            if to_right > -np.inf:
+                for j in range(m + 1, size):
+                    right[i, j] = max(right[i, j], to_right + right[m, j])
+            if whole_left > -np.inf:
+                for j in range(m + 1, size):
+                    left[i, j] = max(left[i, j], whole_left + arc[m, j])
     return True
+
+
+@inner
+def allowed_between(scores, head, dependent, thirds):  # type: ignore[no-untyped-def]
+    """Write the allowed dependents of a head between it and another one; return how many there are."""
+    count = 0
+    for third in range(min(head, dependent) + 1, max(head, dependent)):
+        if scores[head, third] > -np.inf:
+            thirds[count] = third
+            count += 1
+    return count
 
 
 @inner
@@ -319,8 +365,11 @@ def _split_scores(vertex, scores, siblings, chart):  # type: ignore[no-untyped-d
         row[b] = cells[join + b * size + a] + (scores[b, a] if plane == RIGHT else scores[a, b])
         return b, b + 1
     head, dependent = (b, a) if plane == RIGHT else (a, b)
-    score, thirds = scores[head, dependent], siblings.rows[1]
-    none = score_row(siblings, head, dependent, thirds)
+    score, thirds, listed = scores[head, dependent], siblings.rows[1], siblings.thirds
+    for m in range(b + 1, a):
+        thirds[m] = -np.inf
+    many = allowed_between(scores, head, dependent, listed)
+    none = score_row(siblings, head, dependent, listed, many, thirds)
     if plane == RIGHT:
         row[b] = cells[left + (b + 1) * size + a] + (score + none)
         for m in range(b + 1, a):
@@ -943,7 +992,8 @@ def _rate_moves(scores, siblings, heads, h, contraction, beyond):  # type: ignor
             if d == h + direction or heads[d] == h:
                 s = d if heads[d] == h else h
                 if beyond[d] >= 0:
-                    none = score_row(siblings, h, beyond[d], row)
+                    many = allowed_between(scores, h, beyond[d], siblings.thirds)
+                    none = score_row(siblings, h, beyond[d], siblings.thirds, many, row)
                     present = none if s == h else row[s]
             if heads[d] != h and scores[h, d] > -np.inf:
                 nearer[d] = sibling_score(siblings, h, d, s)

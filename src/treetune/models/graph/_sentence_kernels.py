@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treetune.features._kernels import entry, inner, part
+from treetune.filters._kernels import Filter, filter_sentence
 from treetune.models.graph import _kernels as search
 from treetune.models.graph._arc_kernels import (
     ARC_OUTPUT,
@@ -63,12 +64,16 @@ class Weights(NamedTuple):
 
 
 class SearchSetup(NamedTuple):
-    """Everything a search needs that is the same for all sentences; `masks` say which labels an arc may bear."""
+    """Everything a search needs that is the same for all sentences; `masks` say which labels an arc may bear.
+
+    A `filter` without rows lets all arcs pass.
+    """
 
     templates: Templates
     weights: Weights
     options: Options
     masks: NDArray[np.bool_]
+    filter: Filter
 
 
 class Charts(NamedTuple):
@@ -95,8 +100,34 @@ class SearchResult(NamedTuple):
 
 
 @inner
+def allow_arcs(setup, sentences, base, n, is_filtered, work):  # type: ignore[no-untyped-def]
+    """Write which arcs of a sentence may be considered: those that the filter keeps, or all."""
+    size = np.uint64(n + 1)
+    if is_filtered:
+        filter_sentence(setup.filter, sentences.filter_columns, base, n, work.filtering, work.allowed)
+        return
+    for i in range(size * size):
+        work.allowed[i] = np.uint8(1)
+    for token in range(size):
+        work.allowed[token * size] = np.uint8(0)
+        work.allowed[token * size + token] = np.uint8(0)
+
+
+@inner
+def allow_fixed(n, masks, fixed_heads, fixed_labels, work):  # type: ignore[no-untyped-def]
+    """Let the arcs pass that are fixed, or that a fixed label of the root asks for."""
+    size = np.uint64(n + 1)
+    for dependent in range(np.uint64(1), size):
+        head, label = np.int64(fixed_heads[dependent]), np.int64(fixed_labels[dependent])
+        if head >= 0:
+            work.allowed[np.uint64(head) * size + dependent] = np.uint8(1)
+        elif label >= 0 and not masks[np.uint64(1), np.uint64(0), np.uint64(label)]:
+            work.allowed[dependent] = np.uint8(1)
+
+
+@inner
 def score_sentence(setup, sentences, base, n, base_heads, fixed_labels, has_gold, cost, work):  # type: ignore[no-untyped-def]
-    """Write the scores of all arcs and labels of a sentence, and get ready for those of siblings."""
+    """Write the scores of all allowed arcs and labels of a sentence, and get ready for those of siblings."""
     templates, weights, options = setup.templates, setup.weights, setup.options
     fill_parts(templates, sentences.columns, base, n, base_heads, work)
     score_arcs(templates, weights.arcs, base_heads, n, work)
@@ -132,7 +163,7 @@ def forbid_arcs(n, masks, fixed_heads, fixed_labels, work):  # type: ignore[no-u
 def siblings_of(setup, n, work):  # type: ignore[no-untyped-def]
     """Return the scores of the siblings of a sentence whose other scores are made."""
     return Siblings(
-        work.sibling_layout, work.sibling_classes, work.memo, work.sibling_rows, n + 1, work.parts,
+        work.sibling_layout, work.sibling_classes, work.memo, work.sibling_rows, work.thirds, n + 1, work.parts,
         setup.templates.extra, work.batch_features, work.batch_targets, work.batch_indices, setup.weights.arcs,
         setup.weights.units[0],
     )  # fmt: skip
@@ -206,15 +237,24 @@ def parse_range(setup, sentences, work, charts, first, last, k, result):  # type
         base_heads = all_base_heads[base:end] if all_base_heads.shape[0] > 0 else all_base_heads
         is_fixed = fixed.shape[1] > 0
         fixed_labels = fixed[1, base:end] if is_fixed else fixed[1]
-        score_sentence(setup, sentences, base, n, base_heads, fixed_labels, False, 0.0, work)
-        if is_fixed:
-            forbid_arcs(n, masks, fixed[0, base:end], fixed_labels, work)
         size = n + 1
         heads = work.heads[: k * size].reshape(k, size)
-        count = search_trees(
-            siblings_of(setup, n, work), n, k, work, charts.chart, charts.lists, charts.contraction, charts.partition,
-            charts.climb, heads, work.out[:k],
-        )  # fmt: skip
+        count = 0
+        is_filtered = setup.filter.rows.shape[0] > 0
+        # Without a tree of the arcs that are left, all come back.
+        for attempt in range(2 if is_filtered else 1):
+            if count != 0:
+                break
+            allow_arcs(setup, sentences, base, n, is_filtered and attempt == 0, work)
+            if is_fixed:
+                allow_fixed(n, masks, fixed[0, base:end], fixed_labels, work)
+            score_sentence(setup, sentences, base, n, base_heads, fixed_labels, False, 0.0, work)
+            if is_fixed:
+                forbid_arcs(n, masks, fixed[0, base:end], fixed_labels, work)
+            count = search_trees(
+                siblings_of(setup, n, work), n, k, work, charts.chart, charts.lists, charts.contraction,
+                charts.partition, charts.climb, heads, work.out[:k],
+            )  # fmt: skip
         result.counts[sentence] = count
         for rank in range(count):
             for token in range(size):

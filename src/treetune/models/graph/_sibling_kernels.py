@@ -2,7 +2,7 @@
 
 There are n^3 / 3 triples of a head, a dependent and its sibling; no search holds them all. What a group of templates
 gives a triple is remembered under the classes of its three words (see `_arc_kernels`), and a search asks for one *row*
-at a time: all siblings of one arc. Arcs that are forbidden are never asked for.
+at a time: all siblings of one arc that are allowed. Arcs that are forbidden are never asked for.
 """
 
 from __future__ import annotations
@@ -27,13 +27,15 @@ class Siblings(NamedTuple):
 
     The score of a triple by group g is at the sum of three numbers in the memo: `classes[g, address, token]` of its
     head, its dependent and its sibling, the token `none` where there is none; rightward arcs are `SIDE` cells on.
-    `rows` is room for the scores of two arcs; `features`, `targets` and `indices` are a batch of look-ups.
+    `rows` is room for the scores of two arcs, `thirds` for a list of siblings; `features`, `targets` and `indices` are
+    a batch of look-ups.
     """
 
     layout: NDArray[np.int64]
     classes: NDArray[np.uint32]
     memo: NDArray[np.float32]
     rows: NDArray[np.float64]
+    thirds: NDArray[np.int32]
     none: int
     parts: NDArray[np.uint64]
     extra: NDArray[np.uint64]
@@ -94,79 +96,80 @@ def forget_row(siblings, group):  # type: ignore[no-untyped-def]
 
 
 @inner
-def ask_for_siblings(siblings, group, head, dependent, first, last, count):  # type: ignore[no-untyped-def]
-    """Append the features of siblings [first, last) whose scores are not known to a batch; return its new size."""
-    base = base_of(siblings, group, head, dependent)
+def ask_for_sibling(siblings, group, head, dependent, third, count):  # type: ignore[no-untyped-def]
+    """Append the features of a sibling whose score is not known to a batch; return its new size."""
+    cell = base_of(siblings, group, head, dependent) + np.uint64(siblings.classes[group, THIRD, third])
+    if siblings.memo[cell] == siblings.memo[cell]:
+        return count
+    siblings.memo[cell] = np.float32(0)
     kind = np.uint64(LEFTWARD) + np.uint64(dependent > head)
-    start, end = np.uint64(siblings.layout[group, FIRST]), np.uint64(siblings.layout[group, LAST])
     parts = siblings.parts
-    for third in range(first, last):
-        cell = base + np.uint64(siblings.classes[group, THIRD, third])
-        if siblings.memo[cell] == siblings.memo[cell]:
-            continue
-        siblings.memo[cell] = np.float32(0)
-        for t in range(start, end):
-            siblings.features[count] = (
-                parts[HEAD, head, t] + parts[DEPENDENT, dependent, t] + parts[THIRD, third, t] + siblings.extra[kind, t]
-            )
-            siblings.targets[count] = np.int64(cell)
-            count += np.uint64(1)
+    for t in range(np.uint64(siblings.layout[group, FIRST]), np.uint64(siblings.layout[group, LAST])):
+        siblings.features[count] = (
+            parts[HEAD, head, t] + parts[DEPENDENT, dependent, t] + parts[THIRD, third, t] + siblings.extra[kind, t]
+        )
+        siblings.targets[count] = np.int64(cell)
+        count += np.uint64(1)
     return count
 
 
 @lean_part
-def learn_siblings(siblings, head, dependent, first, last):  # type: ignore[no-untyped-def]
-    """Make the scores of an arc's siblings [first, last), and of none, known."""
+def learn_siblings(siblings, head, dependent, thirds, many):  # type: ignore[no-untyped-def]
+    """Make the scores of the first `many` of an arc's siblings `thirds`, and of none, known."""
     count, none = np.uint64(0), np.uint64(siblings.none)
     for group in range(np.uint64(siblings.layout.shape[0])):
-        count = ask_for_siblings(siblings, group, head, dependent, first, last, count)
-        count = ask_for_siblings(siblings, group, head, dependent, none, none + np.uint64(1), count)
+        for i in range(many):
+            count = ask_for_sibling(siblings, group, head, dependent, np.uint64(thirds[i]), count)
+        count = ask_for_sibling(siblings, group, head, dependent, none, count)
     flat.sum_for_targets(
         siblings.store, siblings.features, siblings.targets, siblings.indices, count, siblings.memo
     )  # fmt: skip
 
 
 @inner
-def recall_row(siblings, head, dependent, first, last, row):  # type: ignore[no-untyped-def]
-    """Write what is known of an arc's siblings [first, last) to `row`; return the score of none."""
+def recall_row(siblings, head, dependent, thirds, many, row):  # type: ignore[no-untyped-def]
+    """Write what is known of an arc's siblings `thirds` to `row`; return the score of none."""
     none = 0.0
     for group in range(np.uint64(siblings.layout.shape[0])):
         base, classes = base_of(siblings, group, head, dependent), siblings.classes[group, THIRD]
         if group == np.uint64(0):
-            for third in range(first, last):
+            for i in range(many):
+                third = np.uint64(thirds[i])
                 row[third] = np.float64(siblings.memo[base + np.uint64(classes[third])])
         else:
-            for third in range(first, last):
+            for i in range(many):
+                third = np.uint64(thirds[i])
                 row[third] += np.float64(siblings.memo[base + np.uint64(classes[third])])
         none += np.float64(siblings.memo[base + np.uint64(classes[np.uint64(siblings.none)])])
     return none
 
 
 @inner
-def is_bad(row, first, last, none):  # type: ignore[no-untyped-def]
+def is_bad(row, thirds, many, none):  # type: ignore[no-untyped-def]
     """Whether a score is not known, or neither finite nor -inf."""
     bad = np.uint64(not none < np.inf)
-    for third in range(first, last):
-        bad += np.uint64(not row[third] < np.inf)
+    for i in range(many):
+        bad += np.uint64(not row[np.uint64(thirds[i])] < np.inf)
     return bad > np.uint64(0)
 
 
 @lean_part
-def score_row(siblings, head, dependent, row):  # type: ignore[no-untyped-def]
-    """Write the scores of all siblings between head and dependent to `row`; return that of none, NaN if one is bad."""
-    head, dependent = np.uint64(head), np.uint64(dependent)
-    first, last = (head, dependent) if head < dependent else (dependent, head)
-    first += np.uint64(1)
+def score_row(siblings, head, dependent, thirds, many, row):  # type: ignore[no-untyped-def]
+    """Write the scores of an arc's siblings, the first `many` of `thirds`, to their places in `row`.
+
+    Return the score of none, NaN if one is bad. Siblings are allowed dependents of the head, between the two words.
+    """
+    head, dependent, many = np.uint64(head), np.uint64(dependent), np.uint64(many)
     for group in range(np.uint64(siblings.layout.shape[0])):
         forget_row(siblings, group)
-    none = recall_row(siblings, head, dependent, first, last, row)
-    if is_bad(row, first, last, none):
-        learn_siblings(siblings, head, dependent, first, last)
-        none = recall_row(siblings, head, dependent, first, last, row)
-        if is_bad(row, first, last, none):
+    none = recall_row(siblings, head, dependent, thirds, many, row)
+    if is_bad(row, thirds, many, none):
+        learn_siblings(siblings, head, dependent, thirds, many)
+        none = recall_row(siblings, head, dependent, thirds, many, row)
+        if is_bad(row, thirds, many, none):
             return np.nan
-    for third in range(first, last):
-        row[third] *= siblings.unit
+    for i in range(many):
+        row[np.uint64(thirds[i])] *= siblings.unit
     return none * siblings.unit
 
 
@@ -190,6 +193,7 @@ def sibling_score(siblings, head, dependent, third):  # type: ignore[no-untyped-
             siblings.memo[cell] = NOT_KNOWN
     total = recall_score(siblings, head, dependent, third)
     if total != total:
-        learn_siblings(siblings, head, dependent, third, third + np.uint64(1))
+        siblings.thirds[0] = np.int32(third)
+        learn_siblings(siblings, head, dependent, siblings.thirds, np.uint64(1))
         total = recall_score(siblings, head, dependent, third)
     return total * siblings.unit

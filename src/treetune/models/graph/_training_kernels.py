@@ -18,7 +18,7 @@ from treetune.models.graph._arc_kernels import (
     sum_labels,
     tree_label_features,
 )
-from treetune.models.graph._sentence_kernels import score_sentence, search_trees, siblings_of
+from treetune.models.graph._sentence_kernels import allow_arcs, score_sentence, search_trees, siblings_of
 from treetune.weights import _flat_kernels as flat
 from treetune.weights import _kernels as rows
 from treetune.weights._kernels import FACTORED_MIRA, PERCEPTRON, ROUNDING, home_slot, prefetch
@@ -197,8 +197,10 @@ def learn_arcs(setup, learning, base_heads, n, work, margins, update):  # type: 
             )  # fmt: skip
             for head in range(size):
                 at = head * size + dependent
+                if work.allowed[at] == np.uint8(0):
+                    continue
                 label = work.best_labels[at] if options.joint else work.gold_labels[dependent]
-                if head == dependent or (head == right and label == work.gold_labels[dependent]):
+                if head == right and label == work.gold_labels[dependent]:
                     continue
                 count = collect_arc(
                     templates, options.joint, base_heads, head, dependent, label, work, work.pair_features,
@@ -303,6 +305,9 @@ def train_range(  # type: ignore[no-untyped-def]
         for token in range(n + 1):
             work.gold_heads[token] = gold[0, base + token]
             work.gold_labels[token] = gold[1, base + token]
+        allow_arcs(setup, sentences, base, n, setup.filter.rows.shape[0] > 0, work)
+        for token in range(1, n + 1):
+            work.allowed[work.gold_heads[token] * (n + 1) + token] = np.uint8(1)
         score_sentence(setup, sentences, base, n, base_heads, no_labels, True, learning.cost, work)
         if learning.cost > 0.0 and not options.joint:
             add_costs(n, learning.cost, work)

@@ -23,7 +23,7 @@ def _slots(longest: int, k: int) -> int:
 def projective_bytes(longest: int, *, k: int = 1) -> int:
     """Return the size of the working memory, so that a caller can refuse before it is taken."""
     area, slots = (longest + 1) ** 2, _slots(longest, k) if k > 1 else 0
-    chart = 8 * search.PLANES * area + 8 * (longest + 1) + 4 * (6 * longest + 6)
+    chart = (8 * search.PLANES + 4) * area + 20 * (longest + 1) + 4 * (6 * longest + 6)
     lists = 4 * (search.VERTEX_PLANES * area + 1) + slots * (16 + 60 * k) + 4 * (9 * longest + 9)
     return chart + (lists if k > 1 else 0)
 
@@ -37,6 +37,9 @@ def make_projective(longest: int, *, k: int = 1) -> kernels.ProjectiveLists:
             cells=np.empty(search.PLANES * area),
             row=np.empty(longest + 1),
             stack=np.empty(6 * longest + 6, np.int32),
+            rightward=np.empty(longest + 1, np.int32),
+            leftward=np.empty(area, np.int32),
+            counts=np.empty(longest + 1, np.int64),
         ),
         search.Lists(
             slots=np.empty(many * (search.VERTEX_PLANES * area + 1), np.int32),

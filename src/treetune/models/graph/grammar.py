@@ -15,9 +15,10 @@ from treetune.errors import ConfigError
 from treetune.features.clusters import Clusters
 from treetune.features.encoding import BASE_LABEL_COLUMN, INPUTS, Encoder, encode_base_heads
 from treetune.features.templates import TemplateSet, check_stacked, load_templates
+from treetune.filters.arc_filter import NO_FILTER, ArcFilter
 from treetune.models.graph import _sentence_kernels as kernels
 from treetune.models.graph._arc_kernels import Templates
-from treetune.models.graph.search import NO_BASE_TREES, NOTHING_FIXED, Batch
+from treetune.models.graph.search import NO_BASE_TREES, NO_COLUMNS, NOTHING_FIXED, Batch
 from treetune.models.graph.templates import (
     ARC,
     COARSE,
@@ -65,6 +66,9 @@ class GraphConfig:
     )
     clusters: str | None = option(None, "File of word clusters, for feature sets that use them; stored in the model.")
     labels_by_tag: bool = option(True, "Allow a word only labels that its UPOS tag has had in the treebank.")
+    filter: str | None = option(
+        None, "Arc filter: joint or independent, trained with the parser, or the file of a trained one."
+    )
     max_memory: float = option(2.0, "Most working memory for one sentence, in GB.", search=True)
 
     def __post_init__(self) -> None:
@@ -85,6 +89,7 @@ class GraphGrammar:
     labels: LabelTable
     template_set: TemplateSet
     is_stacked: bool
+    arc_filter: ArcFilter | None = None
 
     @classmethod
     def learn(cls, sentences: Sequence[Sentence], trees: Sequence[Tree], config: GraphConfig) -> GraphGrammar:
@@ -138,13 +143,23 @@ class GraphGrammar:
 
     def setup(self, weights: kernels.Weights, options: kernels.Options) -> kernels.SearchSetup:
         """Return the setup of a search with these weights."""
-        return kernels.SearchSetup(self.templates, weights, options, self.masks)
+        filter_ = NO_FILTER if self.arc_filter is None else self.arc_filter.weights.filter
+        return kernels.SearchSetup(self.templates, weights, options, self.masks, filter_)
 
     def encode(self, sentences: Sequence[Sentence]) -> Batch:
         """Return sentences as the kernels read them, without constraints."""
         columns, offsets = self.encoder.encode(sentences)
         base_heads = encode_base_heads(sentences) if self.is_stacked else NO_BASE_TREES
-        return Batch(columns, offsets, self.labels.tags(self.encoder, columns), base_heads, NOTHING_FIXED)
+        read = NO_COLUMNS
+        if self.arc_filter is not None:
+            read = columns if self.shares_encoder else self.arc_filter.weights.encoder.encode(sentences)[0]
+        tags = self.labels.tags(self.encoder, columns)
+        return Batch(columns, offsets, tags, base_heads, NOTHING_FIXED, read)
+
+    @cached_property
+    def shares_encoder(self) -> bool:
+        """Whether the arc filter reads the columns of the parser."""
+        return self.arc_filter is not None and self.arc_filter.weights.encoder == self.encoder
 
 
 @dataclass(frozen=True)

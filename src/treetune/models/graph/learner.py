@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ConfigError
+from treetune.filters.arc_filter import ArcFilter
 from treetune.models.graph import _sentence_kernels as kernels
 from treetune.models.graph import _training_kernels as training
 from treetune.models.graph._arc_kernels import ARC_OUTPUT
@@ -60,7 +61,8 @@ class GraphLearner(OnlineLearner[GraphParser, Tree]):
             trees = [example.gold for example in treebank]
             if not crossing:
                 trees = lift(treebank, min_lifted=parser.config.min_lifted)
-            self.grammar = GraphGrammar.learn(sentences, trees, parser.config)
+            grammar = GraphGrammar.learn(sentences, trees, parser.config)
+            self.grammar = replace(grammar, arc_filter=self._filter(treebank, grammar))
             self.arcs = FlatLiveWeights()
             self.rows = LiveWeights(len(self.grammar.labels))
         self._batch = self.grammar.encode(sentences)
@@ -70,6 +72,13 @@ class GraphLearner(OnlineLearner[GraphParser, Tree]):
         numbers = [ids[label] for tree in trees for label in ("", *tree.labels[1:])]
         self._gold = np.array([heads, numbers], np.int32)
         self._make_room()
+
+    def _filter(self, treebank: Sequence[Example], grammar: GraphGrammar) -> ArcFilter | None:
+        """Return the arc filter of the parser: the one it was given, or one trained on the same trees."""
+        parser = self.model
+        if parser.config.filter is None or parser.given_filter is not None:
+            return parser.given_filter
+        return ArcFilter(kind=parser.config.filter).fit(treebank, seed=self.seed, encoder=grammar.encoder)
 
     def _make_room(self) -> None:
         setup, lengths = self.setup(), self._batch.lengths

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,9 +13,11 @@ from numpy.typing import NDArray
 from treetune.checked_state import Arrays, Fields
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.corpus.wellformed import is_tree
-from treetune.errors import DataError, ModelError, check_minimum
+from treetune.errors import DataError, ModelError, check_minimum, unknown_name
 from treetune.features.encoding import COLUMNS, Encoder
 from treetune.features.templates import TemplateSet, check_clusters
+from treetune.filters.arc_filter import KINDS as FILTERS
+from treetune.filters.arc_filter import ArcFilter
 from treetune.models.base import Candidate
 from treetune.models.constraints import encode_fixed
 from treetune.models.feature_model import TreeParser
@@ -45,8 +48,21 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
 
     kind: ClassVar[str] = FAMILY
 
-    def __init__(self, config: GraphConfig | None = None, **options: Any) -> None:
+    def __init__(
+        self,
+        config: GraphConfig | None = None,
+        *,
+        filter: str | ArcFilter | None = None,  # noqa: A002
+        **options: Any,
+    ) -> None:
+        self.given_filter = filter if isinstance(filter, ArcFilter) else None
+        if filter is not None:
+            options["filter"] = filter.config.kind if isinstance(filter, ArcFilter) else filter
         super().__init__(config or GraphConfig(), options)
+        if self.config.filter is not None and self.config.filter not in FILTERS:
+            raise unknown_name("arc filter", self.config.filter, FILTERS)
+        if self.given_filter is not None and not self.given_filter.is_trained:
+            raise ModelError("expected a trained arc filter, found one without weights; fit it first, or name its kind")
         # Mistakes in the templates show now, not after a treebank was read.
         templates = templates_of(self.config)
         compile_templates(templates, COLUMNS)
@@ -57,6 +73,21 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
         """The options as the kernels read them."""
         config = self.config
         return kernels.Options(config.order == 2, config.decoder == NON_PROJECTIVE, config.joint)
+
+    @property
+    def filter(self) -> ArcFilter | None:
+        """The arc filter of a trained parser; None if there is none."""
+        return self.grammar.arc_filter
+
+    def with_filter(self, filter: ArcFilter | None) -> Self:  # noqa: A002
+        """Return the same parser with another trained arc filter, or without one."""
+        if filter is not None and not filter.is_trained:
+            raise ModelError("expected a trained arc filter, found one without weights; fit it first")
+        other = copy.copy(self)
+        other.config = replace(self.config, filter=None if filter is None else filter.config.kind)
+        other.given_filter = filter
+        other._grammar = replace(self.grammar, arc_filter=filter)
+        return other
 
     @property
     def is_stacked(self) -> bool:
@@ -143,6 +174,11 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
             "label_scale": weights.labels.scale,
         }
         arcs = {f"arcs.{name}": array for name, array in weights.arcs.tensors().items()}
+        if grammar.arc_filter is not None:
+            own, tensors = grammar.arc_filter.state()
+            # Words and tags that both read are stored once.
+            config["filter"] = {k: v for k, v in own.items() if k != "encoder" or not grammar.shares_encoder}
+            arcs |= {f"filter.{name}": array for name, array in tensors.items()}
         return config, {**arcs, **{f"labels.{name}": array for name, array in weights.labels.tensors().items()}}
 
     @classmethod
@@ -150,9 +186,16 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
         """Rebuild a trained parser from `state()`."""
         fields, arrays = Fields(config), Arrays(tensors)
         parser = cls._with_stored(options_from_state(GraphConfig, fields.table("options")))
+        parser.given_filter = None
         labels = LabelTable.from_state(config)
         encoder = Encoder.from_state(fields.value("encoder"))
-        grammar = GraphGrammar(encoder, labels, TemplateSet.from_state(config), fields.flag("stacked"))
+        arc_filter = None
+        if "filter" in fields:
+            own = fields.table("filter")
+            parts = {name.removeprefix("filter."): array for name, array in tensors.items() if "filter." in name[:7]}
+            shared = None if "encoder" in own else encoder
+            arc_filter = ArcFilter.from_state(fields.plain("filter"), parts, encoder=shared)
+        grammar = GraphGrammar(encoder, labels, TemplateSet.from_state(config), fields.flag("stacked"), arc_filter)
         grammar.check(parser.config)
         weights = GraphWeights(
             FlatFrozenWeights.from_arrays(fields.positive("arc_scale"), arrays.part("arcs")),

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treetune.errors import DataError
+from treetune.filters.svm import make_work
 from treetune.models.feature_model import run_chunks
 from treetune.models.graph import _arc_kernels as scoring
 from treetune.models.graph import _sentence_kernels as kernels
@@ -22,16 +23,21 @@ MEMO = 1 << 20
 CHUNK = 16
 NOTHING_FIXED = np.empty((2, 0), np.int32)
 NO_BASE_TREES = np.empty(0, np.int32)
+NO_COLUMNS = np.empty((0, 0), np.int32)
 
 
 class Batch(NamedTuple):
-    """Encoded sentences: columns and tags over all tokens, offsets of sentences, heads of base trees, constraints."""
+    """Encoded sentences: columns and tags over all tokens, offsets of sentences, heads of base trees, constraints.
+
+    `filter_columns` are what an arc filter reads, which may be the same columns; it has no rows if there is none.
+    """
 
     columns: NDArray[np.int32]
     offsets: NDArray[np.int64]
     tags: NDArray[np.int32]
     base_heads: NDArray[np.int32]
     fixed: NDArray[np.int32]
+    filter_columns: NDArray[np.int32]
 
     @property
     def lengths(self) -> NDArray[np.int64]:
@@ -43,7 +49,11 @@ class Batch(NamedTuple):
         start, end = self.offsets[index], self.offsets[index + 1]
         columns = np.ascontiguousarray(self.columns[:, start:end])
         base_heads = self.base_heads[start:end] if len(self.base_heads) else self.base_heads
-        return Batch(columns, np.array([0, end - start], np.int64), self.tags[start:end], base_heads, NOTHING_FIXED)
+        read = columns
+        if self.filter_columns is not self.columns:
+            read = np.ascontiguousarray(self.filter_columns[:, start:end])
+        offsets = np.array([0, end - start], np.int64)
+        return Batch(columns, offsets, self.tags[start:end], base_heads, NOTHING_FIXED, read)
 
 
 def memo_cells(size: int, groups: int) -> int:
@@ -66,8 +76,9 @@ def bytes_needed(longest: int, templates: int, options: kernels.Options, *, grou
     size = longest + 2
     # For each word: its part of every feature, three numbers of a batch of look-ups, its scores in every kind of arc.
     need = 8 * size * ((len(scoring.ADDRESSES) + 3) * templates + 2 * scoring.KINDS)
-    need += 20 * size**2 + 4 * k * size + 4 * memo_cells(size, groups)
-    need += (8 * LAYOUT + 12 * size) * groups + 16 * size
+    need += 21 * size**2 + 4 * k * size + 4 * memo_cells(size, groups)
+    # The last are the scores of roles and the tags of an arc filter.
+    need += (8 * LAYOUT + 12 * size) * groups + 16 * size + 68 * size
     if options.second_order or not options.crossing:
         need += projective_bytes(longest, k=k)
     if options.crossing:
@@ -114,6 +125,8 @@ def make_workspace(setup: SearchSetup, longest: int, *, k: int) -> scoring.Works
         indices=np.empty(total, np.int64),
         words=np.empty(2 * size * scoring.KINDS),
         scores=np.empty((longest + 1) ** 2),
+        allowed=np.empty((longest + 1) ** 2, np.uint8),
+        filtering=make_work(longest, len(setup.filter.templates.template_seed)),
         best_labels=np.empty((longest + 1) ** 2, np.int32),
         label_gaps=np.zeros(size),
         sums=np.empty(labels, np.float32),
@@ -123,6 +136,7 @@ def make_workspace(setup: SearchSetup, longest: int, *, k: int) -> scoring.Works
         sibling_layout=np.empty((groups, LAYOUT), np.int64),
         sibling_classes=np.empty((groups, 3, size), np.uint32),
         sibling_rows=np.zeros((2, size)),
+        thirds=np.empty(size, np.int32),
         seen=np.empty(6 * size, np.int32),
         met=np.empty(size, np.int32),
         reach=np.empty(size, np.int32),

@@ -1,0 +1,1 @@
+"""Arc filters: which arcs of a sentence a graph parser need consider (Cherry & Bergsma 2012)."""
