@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from benchmarks import (
     adaptation,
     annotation_order,
+    arc_filters,
     compare,
     costs,
     maltparser,
@@ -50,6 +51,7 @@ BENCHMARKS = {
         "main verbs of questions, replayed in three orders", annotation_order.add_options, annotation_order.run
     ),
     "web_load": Benchmark("the web server under load, beside spaCy", web_load.add_options, web_load.run),
+    "arc_filters": Benchmark("graph parsers with arc filters", arc_filters.add_options, arc_filters.run),
     "training": Benchmark("training of parsers, over seeds", training.add_options, training.run),
     "taggers": Benchmark("taggers: accuracy, cost and speed", taggers.add_options, taggers.run),
     "startup": Benchmark(

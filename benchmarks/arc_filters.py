@@ -1,4 +1,4 @@
-"""Graph parsers with and without arc filters, in turns: ``python -m benchmarks.arc_filters PARSER... --out FILE``.
+"""Graph parsers with and without arc filters, in turns.
 
 Joint filters are trained on the treebank of the parsers and attached to them; speed is CPU time of one thread.
 """
@@ -6,11 +6,8 @@ Joint filters are trained on the treebank of the parsers and attached to them; s
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -68,26 +65,28 @@ def measured(systems: dict[str, GraphParser], examples: Sequence[Example], round
     return {"sentences": len(sentences), "words": words, "systems": found}
 
 
-def main() -> None:
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this benchmark."""
+    parser.add_argument("--parsers", nargs="+", required=True, help="graph parsers without a filter")
+    parser.add_argument("--treebank", default="en_ewt", help="of DIR/ud (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=5, help="timed rounds (default: %(default)s)")
+
+
+def run(arguments: argparse.Namespace) -> dict[str, Any]:
     """Measure parsers on a test set, and on its sentences of 20 words and more."""
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("parsers", nargs="+", help="graph parsers without a filter")
-    arguments.add_argument("--treebank", default="en_ewt")
-    arguments.add_argument("--rounds", type=int, default=5)
-    arguments.add_argument("--out", required=True)
-    given = arguments.parse_args()
-    folder = Path(os.environ["TREETUNE_DATA"]) / "ud"
+    folder = arguments.data / "ud"
     train, dev, test = (
-        list(treetune.read_trees(folder / f"{given.treebank}-{part}.conllu")) for part in ("train", "dev", "test")
+        list(treetune.read_trees(folder / f"{arguments.treebank}-{part}.conllu")) for part in ("train", "dev", "test")
     )
     record: dict[str, Any] = {
+        "benchmark": "arc_filters",
         **provenance(("numpy", "numba")),
-        "treebank": given.treebank,
-        "rounds": given.rounds,
+        "treebank": arguments.treebank,
+        "rounds": arguments.rounds,
         "parsers": {},
     }
     filters: dict[str, ArcFilter] = {}
-    for path in given.parsers:
+    for path in arguments.parsers:
         parser = treetune.load(path)
         filters = filters or trained_filters(parser, train, dev)
         systems = {"no filter": parser, **{name: parser.with_filter(one) for name, one in filters.items()}}
@@ -95,8 +94,8 @@ def main() -> None:
         long = [one for one in test if len(one.gold) >= LONG]
         record["parsers"][name] = {
             "training": inspect(path).info.get("training"),
-            "all": measured(systems, test, given.rounds),
-            f"from {LONG} words": measured(systems, long, given.rounds),
+            "all": measured(systems, test, arguments.rounds),
+            f"from {LONG} words": measured(systems, long, arguments.rounds),
         }
     record["filters"] = {}
     for name, one in filters.items():
@@ -105,8 +104,4 @@ def main() -> None:
             "keep_cost": one.config.keep_cost, "remove_cost": one.config.remove_cost,
             "coverage": 100 * scores.coverage, "reduction": 100 * scores.reduction, "seconds": scores.seconds,
         }  # fmt: skip
-    Path(given.out).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
+    return record
