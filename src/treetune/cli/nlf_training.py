@@ -20,7 +20,7 @@ from treetune.corpus.sentence import Example
 from treetune.errors import ConfigError, DataError
 from treetune.semantics.meanings import read_meanings, realigned, with_frequent_labels
 
-FEATURES, WITHOUT_CLUSTERS = "clusters-only", "default"
+FEATURES, GRAPH_FEATURES, WITHOUT_CLUSTERS = "nlf-large", "clusters-only", "default"
 
 
 def train(
@@ -68,13 +68,14 @@ def train(
     """Train a parser that maps sentences to natural logical forms, from words and clusters, without tags."""
     if STANDARD_STREAM in (*treebanks, dev):
         raise ConfigError("TRAIN and DEV are read as files, by their suffix; - is not one")
-    if features is None:
-        features = WITHOUT_CLUSTERS if clusters is None else FEATURES
     is_graph = parser is not None and parser.startswith("graph")
+    if features is None:
+        features = WITHOUT_CLUSTERS if clusters is None else GRAPH_FEATURES if is_graph else FEATURES
     with tempfile.TemporaryDirectory() as folder:
         paths = [str(Path(folder) / f"{name}.conllu") for name in ("train", "dev")]
         tables: Tables = {
             "model": given(parser=parser, beam=None if is_graph else beam, features=features, clusters=clusters),
+            "learner": given(learner=None if is_graph else "mira"),
             "train": given(dev=None if dev is None else paths[1], epochs=epochs, seed=seed),
             "run": {"model": model},
         }
