@@ -57,6 +57,7 @@ SENTENCES = [
     ("just/ADV/3/advmod before/ADP/3/case noon/NOUN/0/root", "[before/just, ^, noon]"),
     ("up/ADP/4/case and/CCONJ/3/cc down/ADP/1/conj hills/NOUN/0/root", "[and{up, down}, ^, hills]"),
     ("in/ADP/2/case A/NOUN/0/root and/CCONJ/5/cc in/ADP/5/case B/NOUN/2/conj", "and{[in, ^, A], [in, ^, B]}"),
+    ("in/ADP/2/case A/NOUN/0/root and/CCONJ/5/cc in/ADP/5/case B/NOUN/1/conj", "and{[in, ^, A], [in, ^, B]}"),
     ("in/ADP/2/case A/NOUN/0/root and/CCONJ/4/cc B/NOUN/2/conj", "[in, ^, and{A, B}]"),
     ("both/CCONJ/3/cc:preconj in/ADP/3/case A/NOUN/0/root and/CCONJ/6/cc in/ADP/6/case B/NOUN/3/conj",
      "(and/both){[in, ^, A], [in, ^, B]}"),

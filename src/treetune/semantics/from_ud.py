@@ -77,6 +77,11 @@ class _Converter:
         for word in self.words:
             while heads[word] > 0 and heads[word] not in wanted:
                 heads[word] = heads[heads[word]]
+        # In Paris and in London: parsers join London to the first preposition.
+        cased = {heads[word] for word in self.words if self.labels[word] == "case"}
+        for word in self.words:
+            if self.labels[word] == "conj" and self.labels[heads[word]] == "case" and word in cased:
+                heads[word] = heads[heads[word]]
         first, *others = [word for word in self.words if heads[word] == 0]
         self.labels[first] = "root"
         for word in others:
