@@ -63,7 +63,7 @@ TRIALS = {
     "alshawi2011_table7": ("WSJ, all labels", "WSJ, 12 labels"),
     "cherry2012_table1": ("GUM, independent, + vine", "GUM, joint, roles", "GUM, predicted tags, joint, + None"),
     "nlf_coverage": ("constituency rules", "UD rules"),
-    "nlf_mapping": ("direct, greedy, features of the paper", "direct, greedy", "parse and convert, greedy"),
+    "nlf_mapping": ("direct, greedy", "direct, greedy, uptrained", "parse and convert, greedy"),
 }  # fmt: skip
 Records = dict[str, dict[str, Any]]
 
