@@ -138,7 +138,9 @@ def align(
     ] = None,
     links: Annotated[
         str | None,
-        typer.Option("--links", metavar="LINKS", help="What an aligner wrote, lines '0-0 1-2'; without it thot aligns."),
+        typer.Option(
+            "--links", metavar="LINKS", help="What an aligner wrote, lines '0-0 1-2'; without it thot aligns."
+        ),
     ] = None,
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="OUT", help="Where to write, .jsonl or .conllu; - is stdout.")

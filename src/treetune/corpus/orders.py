@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from treetune.corpus.conllu import format_conllu, read_conllu
-from treetune.corpus.files import STANDARD_STREAM, StrPath, display_name, open_output, read_lines, write_texts
+from treetune.corpus.files import STANDARD_STREAM, StrPath, display_name, read_lines, write_texts
 from treetune.corpus.formats import FORMATS, Format, bare_name, find_format, format_of, names
 from treetune.corpus.sentence import Example, Sentence, Tree, comment_value, name_sentence, with_comment
 from treetune.errors import DataError

@@ -34,7 +34,9 @@ def _from_columns(path: StrPath) -> Iterator[Pair]:
         cells = line.split("\t")
         columns = columns or len(cells)
         if len(cells) > 2 or len(cells) != columns:
-            expected = "a sentence, a tab and its translation" if columns == 2 else "a sentence without a tab, as before"
+            expected = (
+                "a sentence, a tab and its translation" if columns == 2 else "a sentence without a tab, as before"
+            )
             raise DataError(
                 f"expected {expected if columns < 3 else 'a sentence, or a sentence, a tab and its translation'}, "
                 f"found {len(cells)} columns",
