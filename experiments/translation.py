@@ -36,7 +36,6 @@ WIDEST = 10
 N_BEST = 100
 RESULT = Path(__file__).resolve().parent / "results" / "translation.json"
 RULES = {"tr": "tr", "hi": "hi", "mr": "sov", "ja": "ja"}
-NAMES = {"tr": "Turkish", "hi": "Hindi", "mr": "Marathi", "ja": "Japanese"}
 LENGTHS = ((1, 5), (6, 8), (9, 12), (13, 10_000))
 # Sentences of each part; the first ones.
 SIZES = {"train": 20_000, "dev": 300, "test": 1_000}
@@ -310,6 +309,7 @@ def results(study: Study, done: Mapping[str, Sequence[Mapping[str, Any]]]) -> di
         "pairs": {name: len(study.part(name, NONE).source) for name in SIZES},
         "rules": RULES[study.language],
         "signature": str(scorer.metric.get_signature()),
+        "lengths": LENGTHS,
         "sentences_by_length": [sum(a <= len(words) <= b for words in part.source) for a, b in LENGTHS],
         "systems": systems,
         "comparisons": [
