@@ -126,18 +126,17 @@ class TestEngine:
         words = {"dogs": "inu", "cats": "neko", "birds": "tori", "see": "miru", "hear": "kiku"}
         nouns, verbs = list(words)[:3], list(words)[3:]
         triples = [(a, v, b) for a in nouns for v in verbs for b in nouns if a != b]
-        sentence, expected = ["dogs", "see", "birds"], ("inu", "tori", "miru")
-        # The sentence that is translated is not among those that are learned.
-        pairs = [([a, v, b], [words[a], words[b], words[v]]) for a, v, b in triples if [a, v, b] != sentence] * 3
-        train_language_model(tmp_path / "lm", [target for _, target in pairs], [pairs[0][1]])
+        sentence, weights = ["dogs", "see", "birds"], (*START[:3], 0.0, *START[4:])
+        # No phrase has both words that must change places.
+        pairs = [([a, v, b], [words[a], words[b], words[v]]) for a, v, b in triples if [v, b] != sentence[1:]] * 3
+        train_language_model(tmp_path / "lm", [[words[a], words[b], words[v]] for a, v, b in triples], [pairs[0][1]])
         orders = [(0, 2, 1)] * len(pairs)
         for name, data, links in (("plain", pairs, None), ("mapped", pairs, orders)):
             train_translation_model(tmp_path / name, data, links)
             decoder = Decoder(tmp_path / name, tmp_path / "lm")
-            assert decoder.translate([sentence], START, 6)[0].words == expected
-            free, monotone = (decoder.n_best([sentence], START, limit, 20)[0] for limit in (6, 0))
-            assert all(one.is_monotone for one in monotone)
-            assert not all(one.is_monotone for one in free)
+            free, monotone = (decoder.translate([sentence], weights, limit)[0] for limit in (6, 0))
+            assert (free.words[-1], free.is_monotone) == ("miru", False)
+            assert (monotone.words, monotone.is_monotone) == (("inu", "miru", "tori"), True)
 
     def test_words_of_languages_that_write_spaces(self) -> None:
         from experiments.translation import split_words
