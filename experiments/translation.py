@@ -356,14 +356,23 @@ def spread(values: Sequence[float]) -> dict[str, Any]:
     }
 
 
-def run(languages: Sequence[str], systems: Sequence[str], data: Path, work: Path, *, seeds: int, out: Path) -> None:
+def run(
+    languages: Sequence[str],
+    systems: Sequence[str],
+    data: Path,
+    work: Path,
+    *,
+    seeds: int,
+    limits: Sequence[int],
+    out: Path,
+) -> None:
     """Make the runs that are missing and write what they say, language by language."""
     for language in languages:
         study = Study(language, data, work, SIZES)
         done = {}
         for system in systems:
-            limits = LIMITS if system in (NONE, HAND) else MAIN_LIMITS
-            done[system] = study.runs(system, seeds, limits)
+            own = LIMITS if system in (NONE, HAND) else MAIN_LIMITS
+            done[system] = study.runs(system, seeds, [limit for limit in own if limit in limits])
         found = json.loads(out.read_text()) if out.is_file() else {"languages": {}}
         found |= provenance(["sil-thot", "sacrebleu", "numpy"]) | {"sizes": SIZES, "seeds": seeds}
         found["languages"][language] = results(study, done)
@@ -378,6 +387,7 @@ def main() -> None:
     parser.add_argument("--languages", nargs="+", default=list(RULES), choices=list(RULES))
     parser.add_argument("--systems", nargs="+", default=list(SYSTEMS), choices=list(SYSTEMS))
     parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--limits", type=int, nargs="+", default=list(LIMITS), choices=LIMITS, help="distortion limits")
     parser.add_argument("--data", type=Path, default=os.environ.get("TREETUNE_DATA"))
     parser.add_argument("--work", type=Path, default=KEPT / "translation")
     parser.add_argument("--out", type=Path, default=RESULT)
@@ -389,7 +399,15 @@ def main() -> None:
         return
     if options.data is None:
         parser.error("--data or TREETUNE_DATA must name the folder with parallel/")
-    run(options.languages, options.systems, options.data, options.work, seeds=options.seeds, out=options.out)
+    run(
+        options.languages,
+        options.systems,
+        options.data,
+        options.work,
+        seeds=options.seeds,
+        limits=options.limits,
+        out=options.out,
+    )
 
 
 if __name__ == "__main__":
