@@ -68,9 +68,13 @@ class BadDocument:
 
 @dataclass
 class Record:
-    """What was done for one shard; `lines` has the number of lines, or rows, of each piece."""
+    """What was done for one shard; `lines` has the number of lines, or rows, of each piece.
+
+    `memory` is what the process that did it had at the end, in bytes.
+    """
 
     shard: int
+    process: int = 0
     sentences: int = 0
     words: int = 0
     seconds: float = 0.0
@@ -94,7 +98,7 @@ def part_name(shard: int, suffix: str) -> str:
 def parse_shard(job: ShardJob, shard: Shard, folder: str) -> Record:
     """Parse a shard; its part appears in the folder when it is complete, its record before that."""
     started, cpu = time.perf_counter(), time.process_time()
-    record = Record(shard.number)
+    record = Record(shard.number, os.getpid())
     with open_atomic(Path(folder, part_name(shard.number, job.suffix))) as raw:
         part = _part(job, raw, shard)
         for number, piece in enumerate(shard.pieces):
