@@ -39,7 +39,9 @@ _TITLE = b"ray::ShardWorker"
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this benchmark."""
     parser.add_argument("--words", type=int, default=20_000_000, help="words of AMALGUM, repeated as often as needed")
-    parser.add_argument("--kills", type=int, default=10, help="how often a worker is killed, each time in a job of its own")
+    parser.add_argument(
+        "--kills", type=int, default=10, help="how often a worker is killed, each time in a job of its own"
+    )
     parser.add_argument("--kill-words", type=int, default=200_000, help="words of such a job")
     parser.add_argument("--seed", type=int, default=1, help="draws the moments at which workers are killed")
 
