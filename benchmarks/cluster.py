@@ -39,10 +39,9 @@ _TITLE = b"ray::ShardWorker"
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this benchmark."""
     parser.add_argument("--words", type=int, default=20_000_000, help="words of AMALGUM, repeated as often as needed")
-    parser.add_argument(
-        "--kills", type=int, default=10, help="how often a worker is killed, each time in a job of its own"
-    )
+    parser.add_argument("--kills", type=int, default=10, help="jobs in which a worker is killed")
     parser.add_argument("--kill-words", type=int, default=200_000, help="words of such a job")
+    parser.add_argument("--shard-size", type=float, default=16.0, help="MB of input of a task")
     parser.add_argument("--seed", type=int, default=1, help="draws the moments at which workers are killed")
 
 
@@ -61,10 +60,12 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         record["one_process"] = measure.run_command([*command, "-o", str(one)])
         measure.say(f"one process: {record['one_process']}")
         cluster = [*command, "--cluster", LOCAL, "--workers", str(WORKERS), "-o", str(out)]
+        cluster += ["--shard-size", str(arguments.shard_size)]
         record["cluster"] = {"wall_seconds": measure.run_command(cluster)["wall_seconds"]}
         records = [Record.read(path) for path in sorted((out / RECORDS).iterdir())]
         record["cluster"] |= {
             "shards": len(records),
+            "shard_megabytes": arguments.shard_size,
             "shard_cpu_seconds": sum(done.cpu_seconds for done in records),
             "shard_wall_seconds": sum(done.seconds for done in records),
             "same_bytes": _joined(out) == one.read_bytes(),
