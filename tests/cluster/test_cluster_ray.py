@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 from cluster_samples import FatalParsing, own_workers
-from commandline import run
 
 import treetune
+from treetune.cli import main
 from treetune.cluster.parsing import ParseProgress, parse_files
 from treetune.cluster.session import LOCAL, connected
 from treetune.cluster.shards import Shard, make_shards
@@ -60,7 +60,7 @@ def treebank(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def expected(treebank: Path) -> bytes:
     out = treebank.with_name("one.conllu")
-    assert run("parse", "en", treebank, "-o", out).code == 0
+    assert main(["parse", "en", str(treebank), "-o", str(out)]) == 0
     return out.read_bytes()
 
 
@@ -72,12 +72,14 @@ def shards_of(treebank: Path, count: int) -> list[Shard]:
     return make_shards([str(treebank)], lambda path: "conllu", treebank.stat().st_size // count)
 
 
-def test_the_command_writes_the_same_bytes(treebank: Path, expected: bytes, tmp_path: Path) -> None:
+def test_the_command_writes_the_same_bytes(
+    treebank: Path, expected: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "out"
-    options = ("--cluster", "local", "--workers", 2, "--shard-size", 0.02, "-o", out)
-    result = run("parse", "en", treebank, *options)
-    assert result.code == 0, result.err
-    assert "on 2 workers" in result.err
+    command = ["parse", "en", str(treebank), "--cluster", "local", "--workers", "2", "--shard-size", "0.02"]
+    command += ["-o", str(out)]
+    assert main(command) == 0
+    assert "on 2 workers" in capsys.readouterr().err
     assert joined(out) == expected
     assert (out / "_SUCCESS").exists()
     assert not (out / "_bad.jsonl").exists()
@@ -86,14 +88,13 @@ def test_the_command_writes_the_same_bytes(treebank: Path, expected: bytes, tmp_
     missing = sorted(times)[1]
     missing.unlink()
     (out / "_SUCCESS").unlink()
-    again = run("parse", "en", treebank, *options)
-    assert f"{len(times) - 1} of {len(times)} parts are there already" in again.err
+    assert main(command) == 0
+    assert f"{len(times) - 1} of {len(times)} parts are there already" in capsys.readouterr().err
     assert joined(out) == expected
     assert [path for path, time in times.items() if path.stat().st_mtime_ns != time] == [missing]
     assert (out / "_SUCCESS").exists()
-    other = run("parse", "en", treebank, *options, "--retag")
-    assert other.code == 2
-    assert "has parts of a job with another model, other options or other input" in other.err
+    assert main([*command, "--retag"]) == 2
+    assert "has parts of a job with another model, other options or other input" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("after", [0, 1, 5, 11])
@@ -127,9 +128,13 @@ def test_what_always_fails_is_given_up_and_named(
     parsing = job.parsing
     fatal = ShardJob(FatalParsing(**{field.name: getattr(parsing, field.name) for field in fields(parsing)}))
     lost: list[str] = []
-    with pytest.raises(DataError, match=r"2 of \d+ parts could not be parsed, each tried several times"):
+
+    def follow() -> None:
         for progress in parse_files(fatal, shards, tmp_path / "out", address=LOCAL, workers=2):
-            lost += [progress.lost] if progress.lost else []
+            lost.extend([progress.lost] if progress.lost else [])
+
+    with pytest.raises(DataError, match=r"2 of \d+ parts could not be parsed, each tried several times"):
+        follow()
     assert sum("No space left on device" in one for one in lost) == 3
     assert len(lost) == 6
     assert not (tmp_path / "out" / "_SUCCESS").exists()
@@ -137,10 +142,8 @@ def test_what_always_fails_is_given_up_and_named(
 
 
 def test_a_model_that_workers_cannot_load_is_said(job: ShardJob, treebank: Path, tmp_path: Path) -> None:
-    from treetune.cluster import pool
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pool.treetune, "__version__", "0.0")
+        patch.setattr(treetune, "__version__", "0.0")
         with pytest.raises(TreetuneError, match=r"no worker of the cluster could start: .*treetune 0\.0") as raised:
             list(parse_files(job, shards_of(treebank, 2), tmp_path, address=LOCAL, workers=1))
     assert "\n" not in str(raised.value)
@@ -167,8 +170,10 @@ def test_no_cluster_at_an_address_is_one_sentence() -> None:
 
     ray.shutdown()
     try:
-        with pytest.raises(ConfigError, match=r"--cluster 127\.0\.0\.1:1: expected a Ray cluster of this version"):
-            with connected("127.0.0.1:1"):
-                pass
+        with (
+            pytest.raises(ConfigError, match=r"--cluster 127\.0\.0\.1:1: expected a Ray cluster of this version"),
+            connected("127.0.0.1:1"),
+        ):
+            pass
     finally:
         ray.shutdown()

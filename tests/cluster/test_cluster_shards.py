@@ -173,12 +173,8 @@ def test_a_folder_belongs_to_one_job(parsing: FileParsing, treebank: Path, tmp_p
     job, other = ShardJob(parsing), ShardJob(replace(parsing, keep_tags=True))
     path = tmp_path / "out"
     folder = OutputFolder(path, shards, job.suffix, fingerprint(job, shards))
-    with (
-        folder.held(),
-        pytest.raises(ConfigError, match="is being written by another job"),
-        folder.held(),
-    ):
-        pass
+    with folder.held(), pytest.raises(ConfigError, match="is being written by another job"):
+        folder.held().__enter__()
     parse_shard(job, shards[1], str(path))
     assert [shard.number for shard in folder.missing()] == [shard.number for shard in shards if shard.number != 1]
     with (
@@ -229,7 +225,7 @@ def test_documents_in_rows_are_parsed_one_by_one(parsing: FileParsing, tmp_path:
             "expected text, found the lone surrogate '\\ud800'",
         ]
         assert bad[2]["reason"].startswith("expected a JSON object, found a line that is not JSON")
-        assert bad[3]["reason"] == "expected a JSON object, found list"
+        assert bad[3]["reason"] == "expected a JSON object, found a list"
         assert bad[4]["reason"] == "expected a column 'text', found none"
 
 

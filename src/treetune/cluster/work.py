@@ -19,7 +19,7 @@ from treetune.cluster.shards import JSON_ROWS, PARQUET_ROWS, Piece, Shard
 from treetune.corpus.faults import SentenceError, SkipReport
 from treetune.corpus.files import open_atomic, read_chunks
 from treetune.corpus.formats import FORMATS
-from treetune.errors import DataError
+from treetune.errors import DataError, type_of
 from treetune.models.file_input import Input
 from treetune.models.file_parsing import FileParsing
 
@@ -220,7 +220,7 @@ def _rows(piece: Piece) -> Iterator[tuple[int, parquet.Row | str]]:
         except ValueError as error:
             yield number, f"expected a JSON object, found a line that is not JSON ({error})"
             continue
-        yield number, row if isinstance(row, dict) else f"expected a JSON object, found {type(row).__name__}"
+        yield number, row if isinstance(row, dict) else f"expected a JSON object, found {type_of(row)}"
 
 
 def _lines(piece: Piece) -> Iterator[bytes]:
