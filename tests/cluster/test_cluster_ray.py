@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +39,11 @@ pytestmark = [
 @pytest.fixture(scope="module", autouse=True)
 def ray() -> Iterator[Any]:
     pytest.importorskip("ray", reason="needs Ray: pip install 'treetune[ray]'")
-    with connected(LOCAL, cpus=2) as found:
-        yield found
+    # Workers must find what tests pickle.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(Path(__file__).parent))
+        with connected(LOCAL, cpus=2) as found:
+            yield found
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +127,10 @@ def test_what_always_fails_is_given_up_and_named(
     paths = [treebank, *(tmp_path / name for name in ("fatal.conllu", "failing.conllu"))]
     for path in paths[1:]:
         path.write_bytes(treebank.read_bytes()[:2000].rpartition(b"\n\n")[0] + b"\n\n")
-    shards = make_shards(map(str, paths), lambda path: "conllu", treebank.stat().st_size // 3)
+    shards = shards_of(treebank, 3)
+    for path in paths[1:]:
+        (shard,) = make_shards([str(path)], lambda path: "conllu", 10**6)
+        shards.append(replace(shard, number=len(shards)))
     parsing = job.parsing
     fatal = ShardJob(FatalParsing(**{field.name: getattr(parsing, field.name) for field in fields(parsing)}))
     lost: list[str] = []

@@ -136,9 +136,8 @@ def test_bad_sentences_and_bad_files_are_set_aside_with_their_lines(
         assert folder.missing() == shards
         written = parse_all(job, shards, folder.path)
         assert folder.missing() == []
-        assert not folder.is_complete
         folder.finish()
-    assert folder.is_complete
+    assert (folder.path / "_SUCCESS").exists()
     assert written == whole(parsing, bad, "conllu", lenient=True)
     found = [json.loads(line) for line in (folder.path / "_bad.jsonl").read_text().splitlines()]
     assert [(Path(one["file"]).name, one["line"]) for one in found] == [("bad.conllu", 101), ("broken.txt", 2)]

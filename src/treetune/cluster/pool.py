@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from collections import Counter, deque
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from treetune.errors import ModelError
 
 # So often a shard is tried before it is given up, and so many workers in a row may be lost while they start.
 MOST_ATTEMPTS = 3
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class ShardWorker:
@@ -57,8 +59,18 @@ class Lost:
 
 @dataclass(frozen=True)
 class _Failure:
-    reason: str
+    error: BaseException
     is_gone: bool
+
+    @property
+    def reason(self) -> str:
+        """The kind of the error and the first line of its message, which says what happened to a worker."""
+        return f"{type(self.error).__name__}: {_lines(self.error)[0]}"
+
+    @property
+    def last_line(self) -> str:
+        """The last line of the message, which has the error of a worker that could not start."""
+        return _lines(self.error)[-1]
 
 
 class Pool:
@@ -97,7 +109,7 @@ class Pool:
                         failed_starts += 1
                         if failed_starts >= MOST_ATTEMPTS:
                             if not self._alive:
-                                raise ModelError(f"no worker of the cluster could start: {result.reason}")
+                                raise ModelError(f"no worker of the cluster could start: {result.last_line}")
                             self.workers = len(self._alive)
                         yield Lost(None, result.reason)
                     else:
@@ -146,10 +158,11 @@ class Pool:
             return self._ray.get(reference)
         except errors.RayTaskError as error:
             cause = error.cause if getattr(error, "cause", None) is not None else error
-            return _Failure(f"{type(cause).__name__}: {_first_line(cause)}", is_gone=False)
+            return _Failure(cause, is_gone=False)
         except errors.RayError as error:
-            return _Failure(f"{type(error).__name__}: {_first_line(error)}", is_gone=True)
+            return _Failure(error, is_gone=True)
 
 
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().split("\n")[0]
+def _lines(error: BaseException) -> list[str]:
+    """Return the lines of a message without the colours that Ray gives them."""
+    return _COLOUR.sub("", str(error)).strip().split("\n")

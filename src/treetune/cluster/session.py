@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,8 @@ from treetune.errors import ConfigError
 LOCAL = "local"
 # The least that Ray takes; shards are files, and only the model passes through it.
 _OBJECT_STORE = 200 << 20
+# Seconds to wait for whoever is at an address.
+_PATIENCE = 10.0
 
 
 def import_ray() -> Any:
@@ -47,6 +50,7 @@ def connected(address: str, *, cpus: int | None = None) -> Iterator[Any]:
         options |= {"num_cpus": cpus, "include_dashboard": False, "object_store_memory": _OBJECT_STORE}
     with _own_signals():
         try:
+            _knock(address)
             ray.init(address=address, **options)
         except (ConnectionError, RuntimeError, ValueError, OSError) as error:
             first = str(error).strip().split("\n")[0]
@@ -58,6 +62,13 @@ def connected(address: str, *, cpus: int | None = None) -> Iterator[Any]:
         yield ray
     finally:
         ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Raise OSError if nobody is at ``host:port``: Ray would try for minutes."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if colon and port.isdigit():
+        socket.create_connection((host, int(port)), timeout=_PATIENCE).close()
 
 
 @contextmanager

@@ -175,7 +175,7 @@ def _parse_rows(job: ShardJob, piece: Piece, number: int, part: _Part, record: R
     """Parse the documents in the rows of a piece; bad rows are set aside."""
     assert job.column is not None
     documents = DocumentParser(job.parsing, ranges=job.ranges)
-    read = 0
+    read, before = 0, len(record.bad)
 
     def finish(rows: list[tuple[int, parquet.Row]]) -> None:
         texts = [row.get(job.column or "") for _, row in rows]
@@ -204,6 +204,7 @@ def _parse_rows(job: ShardJob, piece: Piece, number: int, part: _Part, record: R
     except DataError as error:
         record.bad.append(BadDocument(piece.path, number, None, f"after row {read}: {error.problem}"))
     finish(held)
+    record.bad[before:] = sorted(record.bad[before:], key=lambda one: one.line or read + 1)
     record.lines.append(read)
 
 
