@@ -6,22 +6,18 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from treetune.cli.console import Advance, Interrupted, for_terminal, note, progress_bar
-from treetune.corpus.batches import take_batch
+from treetune.corpus.batches import TextChunk, take_batch
 from treetune.corpus.blocks import blocks
 from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, open_output
 from treetune.corpus.formats import Format, find_format, format_of, names
-from treetune.corpus.rawtext import is_paragraph_mark
-from treetune.corpus.sentence import Example, Sentence
+from treetune.corpus.sentence import Example
 from treetune.corpus.textfiles import read_text
 from treetune.errors import DataError
-
-# Texts, the number of sentences and of words in them, and of characters that were read before its last sentence.
-TextChunk = tuple[Iterable[str], int, int, int]
 
 
 def output_format(name: str | None, output: str, default: Format) -> Format:
@@ -30,15 +26,6 @@ def output_format(name: str | None, output: str, default: Format) -> Format:
         return find_format(name, names("formatter"))
     found = None if output == STANDARD_STREAM else format_of(output)
     return default if found is None or not found.formatter else found
-
-
-def ranked(sentence: Sentence, rank: int, score: float) -> Sentence:
-    """Return a sentence with rank and score of one of its k best analyses as comments.
-
-    Only the first of them begins a paragraph or a document, if the sentence does.
-    """
-    kept = [comment for comment in sentence.comments if rank == 1 or not is_paragraph_mark(comment)]
-    return replace(sentence, comments=(*kept, f"# kbest_rank = {rank}", f"# score = {score!r}"))
 
 
 @dataclass(slots=True)

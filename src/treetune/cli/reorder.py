@@ -16,7 +16,6 @@ from treetune.cli.input import (
     DEFAULT_MODEL,
     READABLE,
     FormatHelp,
-    Input,
     ReadHelp,
     input_format,
     load_parser,
@@ -32,6 +31,7 @@ from treetune.corpus.formats import FORMATS, bare_name, find_format, format_of
 from treetune.corpus.orders import Ordered, WordOrder, format_order_json
 from treetune.corpus.sentence import ABSENT, Example, Sentence, Tree, name_sentence
 from treetune.errors import ConfigError, DataError
+from treetune.models.file_input import Input
 from treetune.models.pipeline import Pipeline
 from treetune.reorder import Reorderer, load_rules
 from treetune.reorder.drawing import draw_order
