@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import treetune
-from experiments.data import Data, keep
+from experiments.data import Data, keep, objective_files
 from experiments.training import Config, Training, base_of, build_parser
 from treetune import Example, Pipeline
 from treetune.learning.conversion import Conversion, convert_trees
@@ -18,6 +18,8 @@ from treetune.learning.uptraining import BaseParser
 from treetune.models.base import Parser
 
 Say = Callable[[str], None]
+# Parsers of large data take hundreds of megabytes.
+KEPT = 4
 _BASES: dict[tuple[object, ...], Parser] = {}
 
 
@@ -57,14 +59,29 @@ def parsed(config: Config, data: Data, *, seed: int, say: Say) -> list[Example]:
     return [*found, *(one for one in forced for _ in range(settings.get("weights", {}).get(name, 1)))]
 
 
+def remember(config: Config, data: Data, parser: Parser, *, seed: int) -> None:
+    """Keep a parser in place of the oldest: it may be the base parser of another row."""
+    for key in list(_BASES)[: 1 - KEPT]:
+        del _BASES[key]
+    _BASES[_key(config, data, seed)] = parser
+
+
 def _base(config: Config, data: Data, *, seed: int, say: Say) -> Parser:
     """Return a trained base parser, made once for all rows of a seed."""
-    files = {key: value for key, value in config["data"].items() if key != "tests"}
-    key = (json.dumps([{**config, "data": files}, seed], sort_keys=True), tuple(data.train))
+    key = _key(config, data, seed)
     if key not in _BASES:
         say("  training the base parser")
-        _BASES[key] = Training(lambda _: None).train(config, data, seed=seed)
+        remember(config, data, Training(lambda _: None).train(config, data, seed=seed), seed=seed)
     return _BASES[key]
+
+
+def _key(config: Config, data: Data, seed: int) -> tuple[object, ...]:
+    """Return all that decides a parser: of `data`, what is learned and what epochs are chosen by."""
+    # Where the sentences come from does not matter.
+    others = {name: found for name, found in config.items() if name not in ("uptrain", "loss", "data", "learner")}
+    settings = json.dumps([others, config.get("learner", {})], sort_keys=True)
+    objectives = [data.others[name] for name in objective_files({**config, "uptrain": {}})]
+    return settings, seed, tuple(data.train), tuple(data.dev), tuple(map(tuple, objectives))
 
 
 def converted(config: Config, treebank: Sequence[Example], others: Sequence[Example], *, seed: int) -> list[Example]:

@@ -9,6 +9,7 @@ import pytest
 
 from experiments import uptraining
 from experiments.data import Limits, objective_files, paths, read
+from experiments.runner import run_parser
 from experiments.unlabelled import read_unlabelled, spoken
 from experiments.uptraining import uptrained
 from treetune import Example, Sentence, Tree
@@ -104,6 +105,22 @@ def test_a_base_parser_parses_text_and_is_trained_once(folder: Path, monkeypatch
     )
     assert len(uptraining._BASES) == 2
     assert set(map(repr, agreed)) <= set(map(repr, after))
+
+
+def test_the_parser_of_a_row_is_the_base_parser_of_another(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uptraining, "_BASES", {})
+    data = read(CONFIG, folder, Limits())
+    for beam in (1, 2, 3, 4, 5):
+        config = {**CONFIG, "model": {**CONFIG["model"], "beam": beam}}
+        run_parser(config, data, seed=0)
+    beams = [parser.beam for parser in uptraining._BASES.values()]
+    assert beams == [2, 3, 4, 5]
+    said: list[str] = []
+    for beam, trains in ((4, False), (1, True)):
+        base = {"model": {"parser": "transition", "beam": beam}}
+        config = {**CONFIG, "uptrain": {"words": ["questions/words.txt"], "base": base}}
+        uptrained(config, read(config, folder, Limits()), seed=0, say=said.append)
+        assert ("  training the base parser" in said) is trains
 
 
 def test_known_main_verbs_are_in_the_trees_of_forced_decoding(folder: Path) -> None:
