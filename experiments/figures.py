@@ -23,7 +23,7 @@ SIZES = {
 }
 STYLES = {"questions": "-", "sentences of AMALGUM": "--"}
 QUESTIONS = {"target-test": "questions (EWT, GUM)", "atis-test": "questions (ATIS)"}
-SVG = {"svg.hashsalt": "treetune", "svg.fonttype": "none", "font.size": 9, "axes.titlesize": 10}
+SVG: dict[Any, Any] = {"svg.hashsalt": "treetune", "svg.fonttype": "none", "font.size": 9, "axes.titlesize": 10}
 
 
 class Gains:

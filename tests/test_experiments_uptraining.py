@@ -82,7 +82,8 @@ def test_a_reranker_can_be_the_base_parser(folder: Path, monkeypatch: pytest.Mon
     data = uptrained(config, read(config, folder, Limits()), seed=0, say=lambda _: None)
     assert all(-1 not in one.gold.heads[1:] for one in data.train)
     # The two parsers are there for other rows.
-    forward, backward, reranker = uptraining._BASES.values()
+    bases: list[Any] = list(uptraining._BASES.values())
+    forward, backward, reranker = bases
     assert (reranker.base, reranker.second) == (forward, backward)
 
 
@@ -137,8 +138,8 @@ def test_the_parser_of_a_row_is_the_base_parser_of_another(folder: Path, monkeyp
     for beam in (1, 2, 3, 4, 5):
         config = {**CONFIG, "model": {**CONFIG["model"], "beam": beam}}
         run_parser(config, data, seed=0)
-    beams = [parser.beam for parser in uptraining._BASES.values()]
-    assert beams == [2, 3, 4, 5]
+    bases: list[Any] = list(uptraining._BASES.values())
+    assert [parser.beam for parser in bases] == [2, 3, 4, 5]
     said: list[str] = []
     for beam, trains in ((2, False), (1, True), (2, False)):
         base = {"model": {"parser": "transition", "beam": beam}}
