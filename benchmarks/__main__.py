@@ -12,6 +12,7 @@ from benchmarks import (
     adaptation,
     annotation_order,
     arc_filters,
+    cluster,
     compare,
     costs,
     maltparser,
@@ -51,6 +52,7 @@ BENCHMARKS = {
         "main verbs of questions, replayed in three orders", annotation_order.add_options, annotation_order.run
     ),
     "web_load": Benchmark("the web server under load, beside spaCy", web_load.add_options, web_load.run),
+    "cluster": Benchmark("two workers of a Ray cluster beside one process", cluster.add_options, cluster.run),
     "arc_filters": Benchmark("graph parsers with arc filters", arc_filters.add_options, arc_filters.run),
     "training": Benchmark("training of parsers, over seeds", training.add_options, training.run),
     "taggers": Benchmark("taggers: accuracy, cost and speed", taggers.add_options, taggers.run),

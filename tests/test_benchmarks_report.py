@@ -294,7 +294,7 @@ def test_the_trainer_beside_a_bare_loop() -> None:
 
 
 def test_treebanks_are_shown_with_every_system() -> None:
-    found = {"test": {"Words": 99.5, "MLAS": 61.234}, "words_per_cpu_second": summary(30000.0, 500.0)}
+    found: dict[str, Any] = {"test": {"Words": 99.5, "MLAS": 61.234}, "words_per_cpu_second": summary(30000.0, 500.0)}
     trained = {**found, "training": {"cpu_seconds": 90.0}}
     record = {"settings": {"repeats": 3}, "treebanks": {"xx_one": {"treetune": trained, "UDPipe": found}}}
     lines = report.treebanks_table(record).splitlines()

@@ -45,6 +45,15 @@ TRIALS = {
     ),
     "augmented_study": ("k = 2", "k = 64", "forced decoding", "target, 1 arc", "target, 5 arcs"),
     "adaptation_gap": ("source only", "uptraining, atis", "uptraining + main verbs, atis"),
+    "english_everywhere": ("greedy", "reranked", "greedy, uptrained on reranked", "beam 8, uptrained on AMALGUM"),
+    "petrov2010_tables1_2": (
+        "greedy, source, gold tags", "reranked, source, gold tags", "graph, source + questions, gold tags",
+        "greedy, questions, predicted tags",
+    ),
+    "petrov2010_table3": (
+        "source", "source, self-training", "source + questions, all questions",
+        "source + questions, 1,000 sentences of AMALGUM",
+    ),
     "external_metric": ("transition, treebank", "transition, treebank + program"),
     "labels_by_tag": ("transition, not restricted", "transition, restricted by tag"),
     "hall2011_extrinsic_table1": ("source", "source + main verbs of target", "source + all tags of target"),

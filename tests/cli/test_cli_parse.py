@@ -151,8 +151,8 @@ def test_threads_parse_a_table_each_or_are_handed_to_the_parser(
         return original(self, sentences, **options)  # type: ignore[arg-type, return-value]
 
     monkeypatch.setattr(StubParser, "predict_batch", spy)
-    monkeypatch.setattr("treetune.cli.parse.TABLE", 1)
-    monkeypatch.setattr("treetune.cli.parse.SMALLEST_TABLE", 1)
+    monkeypatch.setattr("treetune.models.file_parsing.TABLE", 1)
+    monkeypatch.setattr("treetune.models.file_parsing.SMALLEST_TABLE", 1)
     assert run("parse", model, source, "--threads", threads).code == 0
     assert seen == [1, 1, 1]
     assert len(others - {threading.get_ident()}) == (threads if threads > 1 else 0)
@@ -220,7 +220,7 @@ def test_on_stdout_the_error_says_how_far_it_came(model: Path, monkeypatch: pyte
 
 @pytest.mark.parametrize("table", [1, 2, 256])
 def test_threads_change_nothing_before_a_fault(model: Path, table: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("treetune.cli.parse.TABLE", table)
+    monkeypatch.setattr("treetune.models.file_parsing.TABLE", table)
     for text in (PLAIN, BAD, BAD + PLAIN):
         assert run("parse", model, "-", "--threads", "2", stdin=text) == run("parse", model, "-", stdin=text)
 
@@ -228,7 +228,7 @@ def test_threads_change_nothing_before_a_fault(model: Path, table: int, monkeypa
 @pytest.mark.parametrize("chunk", [1, 2, 3, 4])
 def test_chunks_do_not_show(model: Path, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = run("parse", model, "-", stdin=PLAIN)
-    monkeypatch.setattr("treetune.cli.parse.TABLE", chunk)
+    monkeypatch.setattr("treetune.models.file_parsing.TABLE", chunk)
     assert run("parse", model, "-", stdin=PLAIN) == whole
     ranked = run("parse", model, "-", "--k-best", "1", stdin=PLAIN)
     monkeypatch.setattr("treetune.corpus.batches.BATCH", chunk)

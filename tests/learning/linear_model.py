@@ -19,6 +19,7 @@ from treetune.evaluation.scorers import TREES, Scorer
 from treetune.learning.schedule import Schedule
 from treetune.models.base import Candidate
 from treetune.models.learning_options import LearningOptions
+from treetune.weights.mixing import Cells
 
 Vector = Mapping[str, float]
 # The outputs of each input, in the order in which equal scores rank, with their features.
@@ -136,11 +137,20 @@ class LinearLearner:
     def tensors(self) -> dict[str, NDArray[Any]]:
         names = self.model.features_by_name
         rows = [[vector.get(name, 0.0) for name in names] for vector in (self.weights, *self.met)]
-        return {"vectors": np.array(rows)}
+        return {"vectors": np.array(rows), "progress": np.zeros(2, np.int64)}
 
     def restore(self, tensors: dict[str, NDArray[Any]]) -> None:
         names = self.model.features_by_name
         self.weights, *self.met = [dict(zip(names, row, strict=True)) for row in tensors["vectors"].tolist()]
+
+    def cells(self) -> dict[str, Cells]:
+        """The weights for mixing; those with which examples were met are not averaged over shards."""
+        weights = np.array([self.weights.get(name, 0.0) for name in self.model.features_by_name], np.float32)
+        return {"": Cells(np.arange(len(weights), dtype=np.uint64), weights, 0 * weights, 1, np.zeros(1, np.uint64))}
+
+    def set_cells(self, cells: dict[str, Cells], progress: NDArray[np.int64]) -> None:
+        names = self.model.features_by_name
+        self.weights = {names[key]: float(value) for key, value in zip(cells[""].keys, cells[""].weights, strict=True)}
 
     def settings(self) -> dict[str, Any]:
         return {"learner": self._name}

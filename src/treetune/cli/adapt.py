@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from treetune.cli.console import note, write
-from treetune.cli.input import Input, input_format, load_pipeline
+from treetune.cli.input import input_format, load_pipeline
 from treetune.config.reading import fingerprint
 from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, check_kept, check_readable, open_output
 from treetune.corpus.formats import FORMATS
 from treetune.corpus.sentence import Example
 from treetune.errors import ConfigError
+from treetune.models.file_input import Input
 from treetune.storage import check_target, inspect, save
 
 if TYPE_CHECKING:

@@ -10,13 +10,14 @@ from typing import Annotated
 import typer
 
 from treetune.cli.console import note, printable
-from treetune.cli.input import DEFAULT_MODEL, Input, ReadHelp, input_format, load_pipeline
+from treetune.cli.input import DEFAULT_MODEL, ReadHelp, input_format, load_pipeline
 from treetune.corpus.conllu import format_conllu, read_conllu
 from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, check_kept, check_readable, open_output
 from treetune.corpus.sentence import Example, Sentence, Tree, comment_value, with_comment
 from treetune.errors import ConfigError, unknown_name
 from treetune.learning.guideline import GUIDELINE, QUESTION
+from treetune.models.file_input import Input
 
 ORDERS = ("margin", "as-given")
 # Where a sentence stands that has no mark: not sure, or skipped.

@@ -7,11 +7,12 @@ from typing import Annotated, Any
 import typer
 
 from treetune.cli.console import note, write_json
-from treetune.cli.input import Input, ReadHelp, input_format, load_pipeline
+from treetune.cli.input import ReadHelp, input_format, load_pipeline
 from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, check_kept, check_readable, open_output
 from treetune.corpus.formats import FORMATS
 from treetune.corpus.sentence import Tree
+from treetune.models.file_input import Input
 
 
 def ask(

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from treetune.cli.console import note
-from treetune.cli.output import TextChunk, Writing
-from treetune.corpus.batches import take_batch
+from treetune.cli.output import Writing
+from treetune.corpus.batches import TextChunk, take_batch
 from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, check_kept, display_name
 from treetune.corpus.formats import FORMATS, Format, find_format, format_of, names

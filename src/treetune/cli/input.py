@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain
 from typing import Annotated
 
 import typer
 
-from treetune.corpus.faults import SkipReport
-from treetune.corpus.files import STANDARD_STREAM, display_name
+from treetune.corpus.files import STANDARD_STREAM
 from treetune.corpus.formats import FORMATS, Format, find_format, format_of
-from treetune.corpus.sentence import Example, Sentence, Tree
-from treetune.corpus.sentence_table import SentenceTable
-from treetune.corpus.table import read_tables
-from treetune.corpus.textfiles import read_text
-from treetune.corpus.treebank import read_trees
-from treetune.errors import ConfigError, DataError, ModelError
+from treetune.corpus.sentence import Sentence, Tree
+from treetune.errors import ConfigError, ModelError
 from treetune.model_names import SUFFIX
 from treetune.models.pipeline import Pipeline
 from treetune.storage import inspect, load
@@ -32,8 +24,6 @@ FormatHelp = "without it the suffix of OUT decides."
 Entities = Annotated[
     str | None, typer.Option("--entities", metavar="MODEL", help="A NER model that finds entities beside MODEL.")
 ]
-
-_LOOKS_LIKE_TREES = re.compile(r"\s*(?:#[^\n]*\n)*1(?:-\d+)?\t(?:[^\t\n]*\t){8}[^\t\n]*(?:\r?\n|$)")
 
 
 def load_pipeline(model: str) -> Pipeline:
@@ -90,64 +80,8 @@ def input_format(source: str, name: str | None, pipeline: Pipeline | None) -> Fo
     return FORMATS["text" if pipeline is not None and pipeline.tokenizer is not None else "conllu"]
 
 
-@dataclass(frozen=True)
-class Input:
-    """A file and how to read it: `trees` whether its trees are wanted, `partial` whether they may be partial."""
-
-    source: str
-    format: Format
-    lenient: bool = False
-    trees: bool = False
-    partial: bool = False
-
-    @property
-    def is_text(self) -> bool:
-        """Whether a tokenizer has to find the words."""
-        return "text" in self.format.holds
-
-    def examples(self, pipeline: Pipeline | None, report: SkipReport, *, ranges: bool = False) -> Iterator[Example]:
-        """Yield the sentences, with their trees if these are wanted; `ranges` notes offsets of tokens in MISC."""
-        if not self.is_text:
-            return read_trees(
-                self.source,
-                file_format=self.format.name,
-                strict=not self.lenient,
-                partial=self.partial,
-                trees=self.trees,
-                report=report,
-            )
-        assert pipeline is not None
-        sentences = pipeline.split(self._pieces(), ranges=ranges, line_sentences=self._line_sentences)
-        return (Example(sentence, Tree.unknown(len(sentence))) for sentence in sentences)
-
-    def tables(
-        self, pipeline: Pipeline, report: SkipReport, *, size: int, ranges: bool = False
-    ) -> Iterator[SentenceTable]:
-        """Yield the sentences of raw text or CoNLL-U as tables, up to `size` at a time."""
-        if not self.is_text:
-            return read_tables(self.source, size=size, strict=not self.lenient, report=report)
-        return pipeline.tables(self._pieces(), size=size, ranges=ranges, line_sentences=self._line_sentences)
-
-    @property
-    def _line_sentences(self) -> bool | None:
-        return {"lines": True, "wrapped": False}.get(self.format.name)
-
-    def _pieces(self) -> Iterator[str]:
-        return _checked_text(read_text(self.source), self.source)
-
-
 def check_only(flags: dict[str, bool], wanted: bool, title: str, found: Format) -> None:
     """Refuse flags that are for another format of input than the one found."""
     for flag, is_given in flags.items():
         if is_given and not wanted:
             raise ConfigError(f"{flag} is for {title}, and the input is {found.title}; leave it out")
-
-
-def _checked_text(pieces: Iterator[str], path: str) -> Iterator[str]:
-    """Yield the pieces of a text, after a look at the first of them."""
-    first = next(pieces, "")
-    if _LOOKS_LIKE_TREES.match(first):
-        raise DataError(
-            "expected raw text, found what looks like CoNLL-U; read it with --read conllu", path=display_name(path)
-        )
-    return chain([first], pieces)

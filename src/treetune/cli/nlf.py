@@ -10,16 +10,18 @@ import typer
 
 from treetune.cli.compiling import compile_for
 from treetune.cli.console import EXIT_CODES, note, write, write_json
-from treetune.cli.input import DEFAULT_MODEL, READABLE, Input, ReadHelp, input_format, is_model, load_pipeline
+from treetune.cli.input import DEFAULT_MODEL, READABLE, ReadHelp, input_format, is_model, load_pipeline
 from treetune.cli.nlf_find import draw, find
 from treetune.cli.nlf_training import train
-from treetune.cli.output import TextChunk, Writing
+from treetune.cli.output import Writing
+from treetune.corpus.batches import TextChunk
 from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, check_kept, display_name
 from treetune.corpus.formats import bare_name, find_format, format_of
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.corpus.treebank import read_trees
 from treetune.errors import ConfigError, DataError, unknown_name
+from treetune.models.file_input import Input
 from treetune.semantics.meanings import WRITERS, Meaning, as_text, read_meanings
 
 if TYPE_CHECKING:

@@ -13,15 +13,16 @@ import typer
 
 from treetune.cli.compiling import compile_for
 from treetune.cli.console import for_terminal
-from treetune.cli.input import DEFAULT_MODEL, Input, ReadHelp, input_format, load_pipeline, parse_sentences
-from treetune.cli.output import TextChunk, Writing
-from treetune.corpus.batches import take_batch
+from treetune.cli.input import DEFAULT_MODEL, ReadHelp, input_format, load_pipeline, parse_sentences
+from treetune.cli.output import Writing
+from treetune.corpus.batches import TextChunk, take_batch
 from treetune.corpus.document import ParsedSentence
 from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, check_kept, display_name, open_output
 from treetune.corpus.formats import FORMATS, bare_name, find_format, format_of
 from treetune.corpus.sentence import Example
 from treetune.errors import DataError, unknown_name
+from treetune.models.file_input import Input
 from treetune.models.mapper import Mapper
 from treetune.models.pipeline import Pipeline
 from treetune.semantics import parse_expression

@@ -6,22 +6,18 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from treetune.cli.console import Advance, Interrupted, for_terminal, note, progress_bar
-from treetune.corpus.batches import take_batch
+from treetune.corpus.batches import TextChunk, take_batch
 from treetune.corpus.blocks import blocks
 from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, open_output
 from treetune.corpus.formats import Format, find_format, format_of, names
-from treetune.corpus.rawtext import is_paragraph_mark
-from treetune.corpus.sentence import Example, Sentence
+from treetune.corpus.sentence import Example
 from treetune.corpus.textfiles import read_text
 from treetune.errors import DataError
-
-# Texts, the number of sentences and of words in them, and of characters that were read before its last sentence.
-TextChunk = tuple[Iterable[str], int, int, int]
 
 
 def output_format(name: str | None, output: str, default: Format) -> Format:
@@ -30,15 +26,6 @@ def output_format(name: str | None, output: str, default: Format) -> Format:
         return find_format(name, names("formatter"))
     found = None if output == STANDARD_STREAM else format_of(output)
     return default if found is None or not found.formatter else found
-
-
-def ranked(sentence: Sentence, rank: int, score: float) -> Sentence:
-    """Return a sentence with rank and score of one of its k best analyses as comments.
-
-    Only the first of them begins a paragraph or a document, if the sentence does.
-    """
-    kept = [comment for comment in sentence.comments if rank == 1 or not is_paragraph_mark(comment)]
-    return replace(sentence, comments=(*kept, f"# kbest_rank = {rank}", f"# score = {score!r}"))
 
 
 @dataclass(slots=True)
@@ -95,14 +82,14 @@ class Writing:
                 problem = f"{error.problem}; {self._how_far()}"
                 raise DataError(problem, path=error.path, line=error.line, column=error.column) from error
 
-    def report(self, report: SkipReport, done: str, more: str = "") -> None:
-        """Say what was skipped, and how much was `done` how fast."""
+    def report(self, report: SkipReport, done: str, more: str = "", *, what: str = "sentences") -> None:
+        """Say what was skipped, and how much was `done` how fast; `what` was counted."""
         if report.skipped:
             note(report.summary(), quiet=self.quiet)
         seconds = time.perf_counter() - self._started
         rate = self.words / seconds if seconds else 0
         note(
-            f"{done} {self.sentences:,} sentences, {self.words:,} words, {rate:,.0f} words/s{more}",
+            f"{done} {self.sentences:,} {what}, {self.words:,} words, {rate:,.0f} words/s{more}",
             quiet=self.is_silent,
         )
 

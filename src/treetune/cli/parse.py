@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from treetune.cli.cluster import PARQUET, ClusterOptions, parse_on_cluster
 from treetune.cli.compiling import compile_for
 from treetune.cli.console import note
 from treetune.cli.input import (
     DEFAULT_MODEL,
     Entities,
     FormatHelp,
-    Input,
     ReadHelp,
     check_only,
     input_format,
@@ -24,25 +20,14 @@ from treetune.cli.input import (
     load_pipeline,
     with_entities,
 )
-from treetune.cli.output import TextChunk, Writing, output_format, ranked
-from treetune.corpus.base_trees import attach_base_trees
-from treetune.corpus.conllu import format_table
+from treetune.cli.output import Writing, output_format
 from treetune.corpus.faults import SkipReport
-from treetune.corpus.files import STANDARD_STREAM, check_kept, display_name
+from treetune.corpus.files import STANDARD_STREAM, check_kept
 from treetune.corpus.formats import FORMATS, Format, find_format, format_of, names
-from treetune.corpus.sentence import Example, Tree, name_sentence
-from treetune.corpus.sentence_table import SentenceTable
-from treetune.errors import ConfigError, DataError
+from treetune.errors import ConfigError
+from treetune.models.file_input import Input
+from treetune.models.file_parsing import FileParsing
 from treetune.models.pipeline import KeepTags, Pipeline
-
-if TYPE_CHECKING:
-    from treetune.models.confidence import Calibration
-
-# Sentences of a table: as many as stay in the processor's cache. Several threads take smaller ones, so that none waits
-# long for the last.
-TABLE, SMALLEST_TABLE = 256, 32
-# Tables that a thread may be ahead of what is written.
-AHEAD = 3
 
 
 def parse(
@@ -55,6 +40,9 @@ def parse(
     second: Annotated[
         str | None,
         typer.Argument(metavar="IN", help="Raw text, or sentences in CoNLL-U, CoNLL-X or JSON lines; - is stdin."),
+    ] = None,
+    more: Annotated[
+        list[str] | None, typer.Argument(metavar="[IN]…", help="With --cluster, more files, or folders of them.")
     ] = None,
     text: Annotated[
         str | None, typer.Option("--text", metavar="FILE", help="Raw text to parse, in place of IN.")
@@ -109,6 +97,22 @@ def parse(
     lenient: Annotated[
         bool, typer.Option("--lenient", help="Skip bad sentences and report them, instead of stopping.")
     ] = False,
+    cluster: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Parse on a Ray cluster, local for this machine; OUT is a folder."),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Workers; by default as many as there is room for.")
+    ] = None,
+    shard_size: Annotated[
+        float | None, typer.Option("--shard-size", metavar="MB", min=0.001, help="Input of one task, 16.")
+    ] = None,
+    column: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of rows, Parquet or JSON lines: which has the text, text.")
+    ] = None,
+    id_column: Annotated[
+        str | None, typer.Option("--id-column", metavar="NAME", help="Of rows: what to write to '# newdoc id'.")
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")] = False,
 ) -> None:
     """Parse text or sentences; HEAD and DEPREL of the input are ignored unless --constrained.
@@ -116,8 +120,13 @@ def parse(
     Without MODEL the English model of the package is taken: echo "Time flies." | treetune parse -
     """
     model, source = _model_and_source(first, second, text)
+    on_cluster = ClusterOptions(cluster, workers, shard_size, column, id_column)
+    on_cluster.check(more or (), output, refused={"--base": base is not None, "--text": text is not None})
+    files = [] if cluster is None else on_cluster.files([source, *(more or ())])
+    has_rows = on_cluster.has_rows(files)
+    source = files[0] if files else source
     check_kept(output, (source, model, base, tagger, entities))
-    if file_format is not None:
+    if file_format is not None and not (files and file_format == PARQUET):
         find_format(file_format, names("formatter"))
     if base is not None:
         if lenient:
@@ -130,11 +139,11 @@ def parse(
         raise ConfigError(f"--text and --read {read} contradict each other; leave one of them out")
     pipeline = _with_tagger(load_pipeline(model), model, tagger, retag=retag, keep_tags=keep_tags)
     pipeline = with_entities(pipeline, entities)
-    reads = input_format(source, "text" if text is not None and read is None else read, pipeline)
+    reads = input_format(source, "text" if has_rows or (text is not None and read is None) else read, pipeline)
     check_only({"--lenient": lenient}, bool(reads.holds - {"text", "tokens"}), "treebanks", reads)
     check_only({"--constrained": constrained, "--base": base is not None}, "trees" in reads.holds, "treebanks", reads)
     check_only({"--ranges": ranges}, "text" in reads.holds, "raw text", reads)
-    writes = output_format(file_format, output, _default_format(source, output))
+    writes = output_format(None if file_format == PARQUET else file_format, output, _default_format(source, output))
     if k_best is not None and not writes.k_best_formatter and "comments" not in writes.holds:
         raise ConfigError(f"--k-best writes ranks as comments, and {writes.title} has none; write CoNLL-U instead")
     if confidence and "comments" not in writes.holds:
@@ -150,21 +159,17 @@ def parse(
     pipeline = pipeline.with_options(**{name: value for name, value in search.items() if value is not None})
     report = SkipReport()
     kept: KeepTags = "known" if retag else keep_tags
-    job = _Job(pipeline, source, writes, k_best=k_best, threads=threads, constrained=constrained, keep_tags=kept)
+    job = FileParsing(pipeline, source, writes, k_best=k_best, threads=threads, constrained=constrained, keep_tags=kept)
     if confidence:
         from treetune.models.confidence import calibration_of
 
         job.calibration = calibration_of(pipeline.parser)
+    if files:
+        parse_on_cluster(job, on_cluster, files, output, read=read, file_format=file_format, ranges=ranges, quiet=quiet)
+        return
     writing = Writing(output, "parsing", quiet, source=source, reads=reads)
     taken = Input(source, reads, lenient=lenient, trees=constrained, partial=constrained)
-    if job.is_plain and (taken.is_text or reads is writes) and base is None:
-        size = max(TABLE // threads, SMALLEST_TABLE)
-        writing.write_chunks(job.parse_tables(taken.tables(pipeline, report, size=size, ranges=ranges)))
-    else:
-        examples = taken.examples(pipeline, report, ranges=ranges)
-        if base is not None:
-            examples = attach_base_trees(examples, base)
-        writing.write(examples, lambda chunk: job.texts(chunk, done=writing.sentences))
+    writing.write_chunks(job.chunks(taken, report, ranges=ranges, base=base))
     writing.report(report, "parsed")
 
 
@@ -217,123 +222,3 @@ def _check_parts(
         raise ConfigError(f"{model} has no tagger and keeps the tags of IN anyway; leave --keep-tags out")
     if base is not None and (pipeline.parser is None or not pipeline.parser.is_stacked):
         raise ConfigError(f"{model} was trained without base trees and would not look at --base; leave it out")
-
-
-@dataclass(slots=True)
-class _Reading:
-    """Reads tables up to a fault, which `check` raises when what precedes it is written."""
-
-    tables: Iterator[SentenceTable]
-    fault: DataError | None = None
-
-    def __iter__(self) -> Iterator[SentenceTable]:
-        try:
-            yield from self.tables
-        except DataError as error:
-            self.fault = error
-
-    def check(self) -> None:
-        if self.fault is not None:
-            raise self.fault
-
-
-@dataclass(slots=True)
-class _Job:
-    """How to parse, and what to write of it."""
-
-    pipeline: Pipeline
-    source: str
-    writes: Format
-    k_best: int | None
-    threads: int
-    constrained: bool
-    keep_tags: KeepTags
-    calibration: Calibration | None = None
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether CoNLL-U is written, with one tree for each sentence, and nothing of a tree or tag is kept."""
-        is_usual = self.k_best is None and not (self.constrained or self.keep_tags)
-        return self.writes.name == "conllu" and is_usual and self.calibration is None
-
-    def parse_tables(self, tables: Iterator[SentenceTable]) -> Iterator[TextChunk]:
-        """Yield the text of each table, the number of its sentences and words, and where its last sentence starts.
-
-        With several threads, each takes the next table from its tags to its text, and this one reads ahead: while one
-        is at Python, the others search.
-        """
-        done = 0
-        if self.threads == 1:
-            for table in tables:
-                yield self._chunk(table, done)
-                done += len(table)
-            return
-        pending: deque[Future[TextChunk]] = deque()
-        reading = _Reading(tables)
-        pool = ThreadPoolExecutor(self.threads)
-        try:
-            for table in reading:
-                pending.append(pool.submit(self._chunk, table, done))
-                done += len(table)
-                while pending and (pending[0].done() or len(pending) > AHEAD * self.threads):
-                    yield pending.popleft().result()
-            while pending:
-                yield pending.popleft().result()
-        finally:
-            pool.shutdown(cancel_futures=True)
-        reading.check()
-
-    def _chunk(self, table: SentenceTable, done: int) -> TextChunk:
-        """Return the text of a table; `done` sentences went before, errors name them by number."""
-        parser = self.pipeline.parser
-        try:
-            tagged = self.pipeline.tag(table)
-            trees = [Tree.unknown(size) for size in table.sizes] if parser is None else parser.predict_batch(tagged)
-        except DataError as error:
-            examples = [Example(sentence, Tree.unknown(len(sentence))) for sentence in table]
-            raise self._placed(examples, error, done) from error
-        characters = table.starts[-1] if table.starts else 0
-        return (format_table(tagged, trees),), len(table), table.ends[-1], characters
-
-    def texts(self, chunk: Sequence[Example], *, done: int) -> Iterator[str]:
-        """Yield the text of each sentence of a chunk; `done` sentences went before, errors name them by number."""
-        try:
-            return self._parse(chunk)
-        except DataError as error:
-            raise self._placed(chunk, error, done) from error
-
-    def _parse(self, chunk: Sequence[Example]) -> Iterator[str]:
-        given = [example.sentence for example in chunk]
-        sentences = self.pipeline.tag(given, threads=self.threads, keep_tags=self.keep_tags)
-        parser, form = self.pipeline.parser, self.writes.form
-        if parser is None:
-            return (form(sentence, Tree.unknown(len(sentence)), None) for sentence in sentences)
-        constraints = [example.gold for example in chunk] if self.constrained else None
-        if self.calibration is not None:
-            lists = parser.k_best_batch(sentences, self.calibration.k, threads=self.threads, constraints=constraints)
-            noted = map(self.calibration.annotate, sentences, lists)
-            return (form(one, found[0].output, None) for one, found in zip(noted, lists, strict=True))
-        if self.k_best is None:
-            trees = parser.predict_batch(sentences, threads=self.threads, constraints=constraints)
-            return (form(sentence, tree, None) for sentence, tree in zip(sentences, trees, strict=True))
-        lists = parser.k_best_batch(sentences, self.k_best, threads=self.threads, constraints=constraints)
-        if self.writes.k_best_formatter:
-            scored = ([(candidate.output, candidate.score) for candidate in candidates] for candidates in lists)
-            return map(self.writes.form_k_best, sentences, scored)
-        return (
-            form(ranked(sentence, rank, candidate.score), candidate.output, None)
-            for sentence, candidates in zip(sentences, lists, strict=True)
-            for rank, candidate in enumerate(candidates, start=1)
-        )
-
-    def _placed(self, chunk: Sequence[Example], error: DataError, done: int) -> DataError:
-        """Return the error with the sentence it is about, found by parsing the chunk one by one."""
-        for number, example in enumerate(chunk, start=done + 1):
-            try:
-                # Alone and without comments, so that the parser has no other name for it.
-                self._parse([replace(example, sentence=replace(example.sentence, comments=()))])
-            except DataError as found:
-                problem = found.problem.removeprefix("sentence 1: ")
-                place = name_sentence(number, example.sentence)
-                return DataError(f"{place}: {problem}", path=display_name(self.source))
-        return error

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from treetune.cli.console import Interrupted, note, progress_bar
-from treetune.cli.input import Input, check_only, input_format
+from treetune.cli.input import check_only, input_format
 from treetune.corpus.batches import take_batch
 from treetune.corpus.conllu import format_conllu
 from treetune.corpus.faults import SkipReport
@@ -25,6 +25,7 @@ from treetune.corpus.locks import InUse, exclusive
 from treetune.corpus.selection import Selection
 from treetune.corpus.sentence import Example
 from treetune.errors import ConfigError, DataError, TreetuneError
+from treetune.models.file_input import Input
 from treetune.models.pipeline import Pipeline
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from treetune.cli.input import (
     DEFAULT_MODEL,
     READABLE,
     FormatHelp,
-    Input,
     ReadHelp,
     input_format,
     load_parser,
@@ -24,6 +23,7 @@ from treetune.cli.input import (
 )
 from treetune.cli.orders import align, evaluate, learn, rules
 from treetune.cli.output import Writing
+from treetune.cli.reorder_parallel import parallel
 from treetune.corpus.conllu import format_conllu, read_conllu
 from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, check_kept, display_name, open_output
@@ -31,6 +31,7 @@ from treetune.corpus.formats import FORMATS, bare_name, find_format, format_of
 from treetune.corpus.orders import Ordered, WordOrder, format_order_json
 from treetune.corpus.sentence import ABSENT, Example, Sentence, Tree, name_sentence
 from treetune.errors import ConfigError, DataError
+from treetune.models.file_input import Input
 from treetune.models.pipeline import Pipeline
 from treetune.reorder import Reorderer, load_rules
 from treetune.reorder.drawing import draw_order
@@ -222,5 +223,5 @@ reorder = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (apply, learn, evaluate, align, rules):
+for command in (apply, parallel, learn, evaluate, align, rules):
     reorder.command(epilog=EXIT_CODES)(command)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from treetune.cli.compiling import compile_for
-from treetune.cli.input import Entities, FormatHelp, Input, ReadHelp, input_format, load_pipeline, with_entities
-from treetune.cli.output import Writing, output_format, ranked
+from treetune.cli.input import Entities, FormatHelp, ReadHelp, input_format, load_pipeline, with_entities
+from treetune.cli.output import Writing, output_format
 from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, check_kept
 from treetune.corpus.formats import FORMATS, Format
@@ -19,6 +19,8 @@ from treetune.corpus.spans import ENTITY_KEY, iob_tags, spans_of
 from treetune.corpus.tags import Tags, with_tags
 from treetune.corpus.word import CONFIDENCE_KEY
 from treetune.errors import ConfigError
+from treetune.models.file_input import Input
+from treetune.models.file_parsing import ranked
 from treetune.models.pipeline import Pipeline
 from treetune.storage import load
 

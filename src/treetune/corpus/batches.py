@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from treetune.corpus.sentence import Example, Sentence
@@ -13,6 +13,9 @@ T = TypeVar("T", Sentence, Example)
 BATCH = 1000
 # Characters of words: twice what so many sentences usually have.
 BATCH_CHARACTERS = 1 << 18
+
+# Texts, the number of sentences and of words in them, and of characters that were read before its last sentence.
+TextChunk = tuple[Iterable[str], int, int, int]
 
 
 def take_batch(items: Iterator[T]) -> list[T]:

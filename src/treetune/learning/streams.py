@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,26 +19,51 @@ from treetune.learning.word_dropout import word_dropout
 from treetune.models.base import Learner
 
 
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """Which part of the data: every `count`-th example from `index` on."""
+
+    index: int
+    count: int
+
+
+WHOLE = Shard(0, 1)
+
+
 class Stream:
     """Examples without end: each pass over the data has a new order, drawn from the seed and the objective's number.
 
     `take` trains on the next examples; `progress` counts the updates.
     """
 
-    def __init__(self, objective: Objective, learner: Learner[Any], *, seed: int, number: int, first: int) -> None:
+    def __init__(
+        self,
+        objective: Objective,
+        learner: Learner[Any],
+        *,
+        seed: int,
+        number: int,
+        first: int,
+        shard: Shard = WHOLE,
+    ) -> None:
         self.objective = objective
         self._learner = learner
+        # Which of the data are taken: all, or every n-th of n shards.
+        own = np.arange(shard.index, len(objective.data), shard.count)
         # The learner has the gold trees of all objectives in one treebank; those of this one begin at `first`.
-        self._first = first
+        self._gold = own + first
+        self._size = len(own)
         # The treebank is shuffled in the same way with and without other objectives.
-        self._shuffle = np.random.default_rng(seed if number == 0 else [seed, number])
+        seeds = [seed] if number == 0 else [seed, number]
+        seeds += [] if shard.count == 1 else [number, shard.index, shard.count]
+        self._shuffle = np.random.default_rng(seeds if len(seeds) > 1 else seed)
         self._order: NDArray[np.int64] = np.empty(0, np.int64)
         self._next = 0
         self._passes = 0
         self._copies = 1
         self._ranker: Ranker[Any] | None = None
         if not objective.is_intrinsic:
-            self._items = [sentence_and_reference(item) for item in objective.data]
+            self._items = [sentence_and_reference(objective.data[index]) for index in own.tolist()]
             self._ranker = Ranker(learner.online_decoder(self._sentences(seed, number)), objective)
         self.start_epoch()
 
@@ -52,7 +78,7 @@ class Stream:
 
     def __len__(self) -> int:
         """Return the number of examples in one pass."""
-        return len(self.objective.data)
+        return self._size
 
     def start_epoch(self) -> None:
         """Reset the counts."""
@@ -76,7 +102,7 @@ class Stream:
     def _learn(self, part: NDArray[np.int64]) -> None:
         self._seen += len(part)
         if self._ranker is None:
-            indices = part + self._first
+            indices = self._gold[part]
             self._counts[Outcome.UPDATED] += self._learner.learn(indices)
             self.words += self._learner.words(indices)
             return

@@ -6,7 +6,6 @@ This is the augmented-loss algorithm of Hall et al. (2011), Algorithm 2. With a 
 from __future__ import annotations
 
 import copy
-import time
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -17,16 +16,15 @@ from treetune.checked_state import expected
 from treetune.errors import ConfigError, check_minimum, type_of
 from treetune.evaluation.scorers import Scorer
 from treetune.learning.checkpoints import Checkpoint, fingerprint
+from treetune.learning.epochs import LearnerEpochs
+from treetune.learning.mixing import LocalPool, MakePool, MixedEpochs, ShardWork, check_mixing
 from treetune.learning.model_selection import ModelSelection, check_choice
 from treetune.learning.objectives import GOLD, Objective
 from treetune.learning.progress import Progress
-from treetune.learning.schedule import Rounds, Schedule, by_rates
-from treetune.learning.streams import Stream
+from treetune.learning.schedule import Schedule
 from treetune.models.base import Learner, Model
 from treetune.models.learning_options import DEFAULT_SEED, LearningOptions
 
-# A report is made after this many sentences of the first objective.
-REPORT_EVERY = 256
 # The epoch in which other objectives start by default: before, the candidates are not worth comparing.
 USUAL_START = 3
 # From so many passes an epoch over the data of an objective, beside so large a treebank, there is a warning.
@@ -49,6 +47,8 @@ def train(
     checkpoint: str | Path | None = None,
     resume: bool = False,
     pretraining_cache: str | Path | None = None,
+    shards: int = 1,
+    make_pool: MakePool = LocalPool,
     **learning: Unpack[LearningOptions],
 ) -> Iterator[Progress]:
     """Train `model` and yield progress; consume it all, or the model stays as it was.
@@ -76,9 +76,15 @@ def train(
         pretraining_cache: A file with the state before the first of `objectives` starts (after two epochs if there are
             none), for trainings that differ only in what comes then: read if it exists, else written. The model is the
             same as without it. Not for trainings with dev data.
+        shards: Into how many parts the data are divided: with more than one, each epoch trains a learner on each part
+            from the same weights, and mixes (averages) their weights (McDonald, Hall & Mann 2010). For the perceptron
+            and MIRA.
+        make_pool: Where the parts are trained; the model does not depend on it. By default here, one after the other;
+            `treetune.cluster.training.RayPool` does it on a cluster.
         learning: The update: `learner`, `k`, `clip`, `update`, `cost_augmented`; see `LearningOptions`.
     """
-    for name, value, least in (("epochs", epochs, 1), ("seed", seed, 0), ("threads", threads, 1)):
+    counts = (("epochs", epochs, 1), ("seed", seed, 0), ("threads", threads, 1), ("shards", shards, 1))
+    for name, value, least in counts:
         check_minimum(name, value, least)
     if resume and checkpoint is None:
         raise ConfigError("expected a checkpoint to resume from, found none")
@@ -105,10 +111,13 @@ def train(
     check_choice(everything, model.scorer, dev, choose_by)
     gold = [example for objective in everything if objective.is_intrinsic for example in _examples(objective)]
     learner = model.learner(gold, seed=seed, warm_start=warm_start, **learning)
+    if shards > 1:
+        check_mixing(learner, everything, shards)
     training = _Training(
         model, learner, everything, schedule, dev,
         choose_by=choose_by or model.scorer.usual, epochs=epochs, seed=seed, threads=threads, warm_start=warm_start,
-        start_share=start_share, checkpoint=checkpoint, pretraining_cache=pretraining_cache,
+        start_share=start_share, checkpoint=checkpoint, pretraining_cache=pretraining_cache, shards=shards,
+        make_pool=make_pool, learning=learning,
     )  # fmt: skip
     return training.run(resume=resume)
 
@@ -165,24 +174,28 @@ class _Training:
         start_share: float,
         checkpoint: str | Path | None,
         pretraining_cache: str | Path | None,
+        shards: int,
+        make_pool: MakePool,
+        learning: LearningOptions,
     ) -> None:
         self._model = model
         self._learner = learner
         self._epochs = epochs
         self._starts = _starts(objectives, epochs=epochs, warm_start=warm_start)
-        self._streams = _make_streams(objectives, learner, seed)
-        self._rounds = Rounds(
-            schedule or by_rates([objective.rate_beside(len(objectives[0].data)) for objective in objectives]),
-            self._starts,
-            [objective.name for objective in objectives],
-        )
-        self._rounds_by_epoch: list[int] = []
+        self._objectives = objectives
+        self._work: LearnerEpochs | MixedEpochs
+        if shards == 1:
+            self._work = LearnerEpochs(learner, objectives, schedule, self._starts, seed=seed)
+        else:
+            taken = {"seed": seed, "warm_start": warm_start, **learning}
+            work = ShardWork(model, objectives, schedule, self._starts, shards, taken)
+            self._work = MixedEpochs(learner, work, make_pool)
         self._settings = learner.settings() | ({"start_share": start_share} if start_share else {})
         if start_share:
             # Steps before the first update are taken with the weights of the start.
             rates = [objective.rate_beside(len(objectives[0].data)) for objective in objectives]
             steps = epochs * len(objectives[0].data) * sum(rates)
-            for _ in range(round(steps * start_share / (1 - start_share))):
+            for _ in range(round(steps / shards * start_share / (1 - start_share))):
                 learner.step()
         self._selection = ModelSelection(
             dev, objectives, choose_by=choose_by, first_epoch=max(self._starts), threads=threads
@@ -190,7 +203,9 @@ class _Training:
         self._checkpoint = self._cache = None
         self._cached_epochs = min(self._starts[1:], default=USUAL_START) - 1
         start = self._with(learner.snapshot()).state() if checkpoint or pretraining_cache else ({}, {})
-        options: dict[str, Any] = {"seed": seed, "warm_start": warm_start, "settings": learner.settings()}
+        mixed = {} if shards == 1 else {"shards": shards}
+        self._settings |= mixed
+        options: dict[str, Any] = {"seed": seed, "warm_start": warm_start, "settings": learner.settings(), **mixed}
         if pretraining_cache is not None:
             self._check_cache()
             cached = {**options, "cached_epochs": self._cached_epochs}
@@ -218,9 +233,11 @@ class _Training:
             yield from training if self._checkpoint is None else self._checkpoint.held(training)
         finally:
             # External programs, also after an error or when the generator is closed.
-            for stream in self._streams:
-                if stream.objective.cost is not None:
-                    stream.objective.cost.close()
+            for objective in self._objectives:
+                if objective.cost is not None:
+                    objective.cost.close()
+            if isinstance(self._work, MixedEpochs):
+                self._work.close()
 
     def _run(self, *, resume: bool) -> Iterator[Progress]:
         done = 0
@@ -236,7 +253,6 @@ class _Training:
                 yield last
             assert last is not None
             end = self._evaluate(last)
-            self._rounds_by_epoch.append(self._rounds.count)
             if epoch == self._epochs and self._selection.model is None:
                 self._selection.model = self._with(self._learner.snapshot())
             if self._checkpoint is not None:
@@ -250,30 +266,21 @@ class _Training:
             self._finish()
 
     def _train_epoch(self, epoch: int) -> Iterator[Progress]:
-        if epoch > 1 and epoch in self._starts:
-            self._learner.restart_average()
-        for stream in self._streams:
-            stream.start_epoch()
-        main = self._streams[0]
-        started = time.process_time()
-        while main.seen < len(main):
-            for number, steps in self._rounds.plan(epoch, len(main) - main.seen, REPORT_EVERY):
-                self._streams[number].take(steps)
-            yield self._report(epoch, time.process_time() - started)
+        for _ in self._work.train(epoch):
+            yield self._report(epoch, self._work.cpu_seconds)
 
     def _report(self, epoch: int, seconds: float) -> Progress:
-        main = self._streams[0]
-        objectives = tuple(stream.progress() for stream in self._streams)
+        tallies = self._work.tallies()
         return Progress(
             epoch=epoch,
             epochs=self._epochs,
-            seen=main.seen,
-            total=len(main),
-            updated=objectives[0].updated,
-            words=sum(stream.words for stream in self._streams),
+            seen=self._work.seen,
+            total=self._work.total,
+            updated=tallies[0].updated,
+            words=self._work.words,
             cpu_seconds=seconds,
             settings=self._settings,
-            objectives=objectives,
+            objectives=tallies,
         )
 
     def _evaluate(self, report: Progress) -> Progress:
@@ -297,9 +304,7 @@ class _Training:
     def _save(self, file: Checkpoint, epoch: int) -> None:
         state = {
             "epoch": epoch,
-            "rounds_by_epoch": self._rounds_by_epoch,
-            "schedule_checksum": self._rounds.checksum,
-            "streams": [stream.state() for stream in self._streams],
+            **self._work.state(),
             **self._selection.state(),
         }
         best = self._selection.model
@@ -311,11 +316,7 @@ class _Training:
         done, best = state["epoch"], state["best"]
         if type(done) is not int or not 1 <= done <= self._epochs or (best is None and done == self._epochs):
             raise expected("epoch", f"one of {self._epochs} epochs, and a model after the last", done)
-        self._rounds_by_epoch = list(state["rounds_by_epoch"])
-        self._rounds.replay(self._rounds_by_epoch, state["schedule_checksum"])
-        # A pretraining cache knows nothing of objectives that were yet to start.
-        for stream, position in zip(self._streams, state["streams"], strict=False):
-            stream.restore(position)
+        self._work.restore(state)
         self._selection.restore(None if best is None else type(self._model).from_state(*best), state)
         if done < self._epochs:
             self._learner.restore(state["learner"])
@@ -326,14 +327,6 @@ class _Training:
         best_epoch, best = self._selection.epoch, self._selection.model
         report = replace(self._report(best_epoch or done, 0.0), is_epoch_end=True, resumed=True)
         return replace(report, dev=self._selection.score(best), best=True) if best_epoch and best else report
-
-
-def _make_streams(objectives: Sequence[Objective], learner: Learner[Any], seed: int) -> list[Stream]:
-    streams, first = [], 0
-    for number, objective in enumerate(objectives):
-        streams.append(Stream(objective, learner, seed=seed, number=number, first=first))
-        first += len(objective.data) if objective.is_intrinsic else 0
-    return streams
 
 
 def _starts(objectives: Sequence[Objective], *, epochs: int, warm_start: bool) -> list[int]:

@@ -28,6 +28,7 @@ from treetune.models.learning_options import (
 )
 from treetune.weights import _kernels as kernels
 from treetune.weights.flat import FlatLiveWeights
+from treetune.weights.mixing import Cells, cells_of, set_cells
 from treetune.weights.store import LiveWeights
 
 ModelT = TypeVar("ModelT", bound=Any)
@@ -238,6 +239,16 @@ class OnlineLearner(ABC, Generic[ModelT, Output]):
             own = {name.removeprefix(prefix): array for name, array in tensors.items() if name.startswith(prefix)}
             weights.restore(own)
         progress = Arrays(tensors).bounded("progress", np.int64, 2, 0, 1 << 53)
+        self._passes, self._seen = (int(value) for value in progress)
+
+    def cells(self) -> dict[str, Cells]:
+        """Return the weights apart from how they are stored, to be mixed with those of other learners."""
+        return {name: cells_of(weights) for name, weights in self.stores.items()}
+
+    def set_cells(self, cells: dict[str, Cells], progress: NDArray[np.int64]) -> None:
+        """Continue from such weights; `progress` is that of `tensors`."""
+        for name, weights in self.stores.items():
+            set_cells(weights, cells[name])
         self._passes, self._seen = (int(value) for value in progress)
 
     def install(self, model: ModelT, weights: Any) -> None:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from treetune.weights.mixing import Cells
+
 
 class StackedParser(Calibrated):
     """A stacked parser: `base` parses each sentence first, and `main` has features of that tree.
@@ -206,6 +208,17 @@ class _MainLearner:
 
     def restore(self, tensors: dict[str, NDArray[Any]]) -> None:
         self._learner.restore(tensors)
+
+    def cells(self) -> dict[str, Cells]:
+        found: dict[str, Cells] = self._mixable.cells()
+        return found
+
+    def set_cells(self, cells: dict[str, Cells], progress: NDArray[np.int64]) -> None:
+        self._mixable.set_cells(cells, progress)
+
+    @property
+    def _mixable(self) -> Any:
+        return self._learner
 
     def settings(self) -> dict[str, Any]:
         return self._learner.settings()

@@ -95,7 +95,7 @@ def _check_pool(
     start, end = start[order], (start + length)[order]
     if (end[:-1] > start[1:]).any() or (len(end) and end[-1] > top):
         raise fault
-    cells = np.repeat(rows + 1, used) + _counted(used)
+    cells = np.repeat(rows + 1, used) + counted(used)
     if len(cells) and pool[cells].max() >= outputs:
         raise ModelError(f"{path}: expected outputs below {outputs:,}, found {int(pool[cells].max()):,}")
 
@@ -111,7 +111,7 @@ def _free_rows(pool: NDArray[np.uint16], offset: int, top: int, fault: ModelErro
     return found
 
 
-def _counted(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+def counted(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return 0, 1, … anew for each length."""
     ends = np.cumsum(lengths)
     return np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - lengths, lengths)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treetune.errors import DataError
-from treetune.filters.svm import make_work
+from treetune.filters.roles import make_work
 from treetune.models.feature_model import run_chunks
 from treetune.models.graph import _arc_kernels as scoring
 from treetune.models.graph import _sentence_kernels as kernels
