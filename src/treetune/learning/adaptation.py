@@ -293,7 +293,9 @@ class _Run:
             home = self._watch(parser)
             if home.lost <= MOST_LOST:
                 break
-            self.say(f"the home domain loses {home.lost:.2f} points of {home.measure}; again, nearer to the start")
+            is_last = share == shares[-1]
+            then = "no nearer to the start is tried" if is_last else "again, nearer to the start"
+            self.say(f"the home domain loses {home.lost:.2f} points of {home.measure}; {then}")
         cast: Any = parser
         cast.calibration = getattr(self.parser, "calibration", None)
         return parser, home
