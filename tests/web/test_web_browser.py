@@ -199,6 +199,26 @@ def test_all_questions_are_answered_by_keys(
     assert visitor.faults == []
 
 
+def test_the_arc_of_a_long_sentence_is_in_sight(browser: Any, running: Running) -> None:
+    visitor = Visitor(browser, running.address)
+    project = visitor.new_project("list hotels in Cairo " * 12, question="arc")
+    visitor.begin(project, "Ada")
+    for _ in range(2):
+        visitor.page.wait_for_selector("#item svg")
+        word = visitor.page.inner_text("#item p").partition("“")[2].partition(" ")[0]
+        visitor.page.wait_for_function(
+            """word => {
+                const box = document.querySelector(`#item .word[data-word="${word}"]`)?.getBoundingClientRect();
+                return box && box.left >= 0 && box.right <= window.innerWidth;
+            }""",
+            arg=word,
+        )
+        asked = visitor.page.inner_text("#item p")
+        visitor.press("y")
+        visitor.page.wait_for_function("asked => document.querySelector('#item p').innerText !== asked", arg=asked)
+    assert visitor.faults == []
+
+
 def test_hostile_text_is_shown_and_not_run(browser: Any, running: Running) -> None:
     visitor = Visitor(browser, running.address)
     visitor.open("/")
