@@ -52,10 +52,10 @@ def measured(systems: Systems, examples: Sequence[Example], rounds: int) -> dict
     times: dict[tuple[str, str], list[float]] = {name: [] for name in systems}
     trees = {}
     for _ in range(rounds):
-        for name, system in systems.items():
+        for key, system in systems.items():
             began = time.process_time()
-            trees[name] = system.predict_batch(sentences)
-            times[name].append(time.process_time() - began)
+            trees[key] = system.predict_batch(sentences)
+            times[key].append(time.process_time() - began)
     found: dict[str, Any] = {}
     for parser, name in systems:
         scores = evaluate_trees(examples, trees[parser, name])
