@@ -210,7 +210,7 @@ def test_same_training_same_bytes_in_any_folder(treebank: Path, tmp_path: Path) 
     [
         (
             ("--parser", "transitoin"),
-            "unknown parser 'transitoin'; known: backward, graph, graph2, stub, transition "
+            "unknown parser 'transitoin'; known: backward, graph, graph2, graph3, stub, transition "
             "(did you mean 'transition'?)",
         ),
         (

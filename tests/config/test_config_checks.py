@@ -63,7 +63,10 @@ def fault(tmp_path: Path, text: str) -> str:
         ("[model]\ninputs = ['upso']\n", "[model]: unknown input column 'upso'; known: feats, upos, xpos (did you"),
         ("[model]\nbeam = 0\n", "[model] beam: expected a whole number of at least 1, found 0"),
         ("[model]\nparser = 5\n", "[model] parser: expected a text, found 5"),
-        ("[model]\nparser = 'grpah'\n", "[model]: unknown parser 'grpah'; known: backward, graph, graph2, transition"),
+        (
+            "[model]\nparser = 'grpah'\n",
+            "[model]: unknown parser 'grpah'; known: backward, graph, graph2, graph3, transition",
+        ),
         (
             "[model]\nbeem = 4\n",
             "[model]: unknown key 'beem'; known: backward, beam, clusters, features, inputs, labels_by_tag, margin, "
@@ -114,7 +117,8 @@ def fault(tmp_path: Path, text: str) -> str:
         ),
         (
             f"{TRAIN}base = 'none'\n",
-            "[train] base: expected a file or the name of a parser (transition, backward, graph, graph2), found 'none'",
+            "[train] base: expected a file or the name of a parser (transition, backward, graph, graph2, graph3), "
+            "found 'none'",
         ),
         (
             f"{TRAIN}base = 'e.toml'\ndev = 'd'\n",

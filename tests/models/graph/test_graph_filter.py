@@ -18,7 +18,7 @@ from treetune.sample import generate
 TREES = generate(100, seed=11)
 OTHERS = [example.sentence for example in generate(30, seed=12)]
 CROSSING = {"decoder": "non-projective"}
-ALL_KINDS = [{}, {"order": 2}, {"labels": "joint"}, CROSSING]
+ALL_KINDS = [{}, {"order": 2}, {"order": 3}, {"labels": "joint"}, CROSSING]
 
 
 @pytest.fixture(scope="module")
