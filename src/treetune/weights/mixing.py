@@ -109,8 +109,10 @@ def _set_flat(live: FlatLiveWeights, cells: Cells) -> None:
     made.grow(len(cells.keys))
     size = len(made.store.keys)
     keys, values, sums = np.zeros(size, np.uint64), np.zeros(size, np.float32), np.zeros(size, np.float32)
-    flat.place_entries(cells.keys, cells.weights, keys, values, FLAT_BITS[0])
-    flat.place_entries(cells.keys, cells.sums, np.zeros(size, np.uint64), sums, FLAT_BITS[0])
+    # Copies: what comes from another process may be read-only, which kernels would be compiled for.
+    own = cells.keys.copy()
+    flat.place_entries(own, cells.weights.copy(), keys, values, FLAT_BITS[0])
+    flat.place_entries(own, cells.sums.copy(), np.zeros(size, np.uint64), sums, FLAT_BITS[0])
     made.averages.counters[flat.ENTRIES], made.averages.counters[flat.STEPS] = len(cells.keys), cells.steps
     made.averages.seen_once[:] = cells.seen_once
     live.store = made.store._replace(keys=keys, values=values, filter=filter_of(keys, size))
