@@ -90,6 +90,7 @@ class Config:
         config._check_task()
         config._check_data()
         config._check_stacking()
+        config._check_shards()
         config._check_epochs()
         return config
 
