@@ -73,15 +73,12 @@ def test_shards_may_be_trained_anywhere(learner: str) -> None:
 
 
 def test_taggers_are_mixed_too() -> None:
-    data = [tagged(example.sentence, ("upos",)) for example in TREEBANK]
+    data = tagged(TREEBANK, ("upos",))
     mixed, reports = trained(Tagger, data, shards=2)
     assert reports[-1].updated < reports[2].updated
-    right = sum(
-        one == other
-        for example in data
-        for one, other in zip(mixed.predict(example.sentence), example.gold, strict=True)
-    )
-    assert right > 0.95 * sum(len(example.sentence) for example in data)
+    outputs = mixed.predict_batch([example.sentence for example in data])
+    right = sum(output == example.gold for output, example in zip(outputs, data, strict=True))
+    assert right > 0.8 * len(data)
 
 
 def test_each_example_is_in_one_shard() -> None:
@@ -122,6 +119,6 @@ def test_what_cannot_be_mixed_is_refused(options: dict[str, Any], message: str) 
 
 
 def test_crf_is_not_mixed() -> None:
-    data = [tagged(example.sentence, ("upos",)) for example in TREEBANK]
+    data = tagged(TREEBANK, ("upos",))
     with pytest.raises(ConfigError, match="the learner crf is not mixed"):
         train(Tagger(), data, shards=2, learner="crf")
