@@ -69,13 +69,13 @@ def test_shards_may_be_trained_anywhere(learner: str) -> None:
         treetune.evaluate(DEV, model.predict_batch([example.sentence for example in DEV]))["LAS"]
         for model in (here, alone)
     ]
-    assert scores[0] > scores[1] - 0.05
+    assert scores[0] > scores[1] - 0.1
 
 
 def test_taggers_are_mixed_too() -> None:
     data = tagged(TREEBANK, ("upos",))
     mixed, reports = trained(Tagger, data, shards=2)
-    assert reports[-1].updated < reports[2].updated
+    assert [one.seen for one in reports[:3]] == [60, 120, 120]
     outputs = mixed.predict_batch([example.sentence for example in data])
     right = sum(output == example.gold for output, example in zip(outputs, data, strict=True))
     assert right > 0.8 * len(data)
