@@ -370,12 +370,56 @@ def web_load_table(record: Record) -> str:
     return "\n\n".join([about, markdown(("server", *columns), rows)])
 
 
+def cluster_table(record: Record) -> str:
+    """Return time, bytes and memory of a local cluster beside one process."""
+    one, many, kills = record["one_process"], record["cluster"], record["kills"]
+    about = (
+        f"`treetune parse en` on {record['words']:,} words of CoNLL-U (AMALGUM), {many['shards']} shards, "
+        f"{record['workers']} workers of a local Ray cluster beside one process, start-up counted. Others ran on "
+        f"the machine (load {record['load_before']:.0f} to {record['load_after']:.0f} on two cores): wall time says "
+        "little, CPU time of the parsing itself is the measure."
+    )
+    rows = [
+        ("one process", f"{one['wall_seconds']:.0f}", f"{one['cpu_seconds']:.0f}", f"{one['peak_rss_mb']:.0f}", ""),
+        (
+            "cluster", f"{many['wall_seconds']:.0f}", f"{many['shard_cpu_seconds']:.0f}, all shards",
+            f"{max(map(max, many['memory_mb'].values())):.0f} a worker", "yes" if many["same_bytes"] else "no",
+        ),
+    ]  # fmt: skip
+    jobs = kills["jobs"]
+    same, hit = (sum(job[key] for job in jobs) for key in ("same_bytes", "killed"))
+    killed = (
+        f"Killed: in {len(jobs)} jobs of {kills['words']:,} words and {kills['shards']} shards, a worker was to be "
+        f"killed at a random moment; {hit} times one was there, and {same} of {len(jobs)} had the same bytes."
+    )
+    return "\n\n".join([about, markdown(("", "wall s", "CPU s", "memory, MB", "same bytes"), rows), killed])
+
+
+def mixing_table(record: Record) -> str:
+    """Return accuracy and time of training in shards."""
+    about = (
+        f"EWT, {record['sentences']:,} sentences, beam {record['beam']}, {record['epochs']} epochs; on free processors "
+        "the time is that of the slowest shard of each epoch and of what is not divided."
+    )
+    rows = [
+        (
+            str(row["shards"]), f"{row['dev_LAS']:.1f}", f"{row['test_UAS']:.1f}", f"{row['test_LAS']:.1f}",
+            f"{row['cpu_seconds']:.0f}", f"{row['seconds_on_free_processors']:.0f}",
+        )
+        for row in record["rows"]
+    ]  # fmt: skip
+    head = ("shards", "dev LAS", "test UAS", "test LAS", "CPU s", "s on free processors")
+    return "\n\n".join([about, markdown(head, rows)])
+
+
 TABLES: dict[str, tuple[str, Callable[[Record], str]]] = {
     "raw_text": ("From raw text", raw_text_table),
     "treebanks": ("Other treebanks from raw text", treebanks_table),
     "adaptation": ("Adaptation by few answers", adaptation_table),
     "annotation_order": ("The order of questions", annotation_order_table),
     "web_load": ("The web server under load", web_load_table),
+    "cluster": ("A local cluster of two workers", cluster_table),
+    "mixing": ("Training in shards", mixing_table),
     "compare": ("Compared with other parsers", compare_table),
     "arc_filters": ("Arc filters", arc_filters_table),
     "versions": ("Before and now", versions_table),
@@ -391,6 +435,8 @@ ORDER = (
         "adaptation",
         "annotation_order",
         "web_load",
+        "cluster",
+        "mixing",
         "compare",
         "arc_filters",
         "versions",

@@ -51,6 +51,8 @@ RUNS: dict[str, tuple[Callable[[], Parser], Callable[[], dict[str, Any]]]] = {
     # Its draws depend on how far it has come.
     "greedy": (lambda: TransitionParser(beam=1), lambda: {"objectives": objectives()[:1]}),
     "graph": (GraphParser, lambda: {"objectives": objectives(), "dev": DEV}),
+    "mixed": (lambda: TransitionParser(beam=3), lambda: {"objectives": objectives(), "dev": DEV, "shards": 3}),
+    "mixed-graph": (GraphParser, lambda: {"objectives": objectives(), "shards": 2}),
 }
 
 

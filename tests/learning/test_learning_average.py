@@ -11,7 +11,7 @@ import pytest
 from linear_model import LinearModel, Space, average, difference, example, label_of, ranked
 
 from treetune.corpus.sentence import Example, Sentence, Tree
-from treetune.learning import epochs
+from treetune.learning import epochs as epochs_of_learner
 from treetune.learning.objectives import Objective, sentence_and_reference
 from treetune.learning.ranker import Ranker
 from treetune.learning.trainer import train
@@ -41,7 +41,7 @@ def contents(model: Parser) -> tuple[str, dict[str, bytes]]:
 
 @pytest.mark.parametrize("kind", PARSERS)
 def test_plain_training_is_a_loop_over_the_learner(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(epochs, "REPORT_EVERY", 16)
+    monkeypatch.setattr(epochs_of_learner, "REPORT_EVERY", 16)
     make, options = PARSERS[kind]
     trained, by_hand = make(), make()
     for _ in train(trained, DECLARATIVES, epochs=3, seed=7, **options):

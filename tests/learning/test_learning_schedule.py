@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from linear_model import LinearModel, Space, example, round_robin, sentence
 
 from treetune.errors import ConfigError
-from treetune.learning import epochs
+from treetune.learning import epochs as epochs_of_learner
 from treetune.learning.objectives import Item, Objective
 from treetune.learning.progress import Progress
 from treetune.learning.schedule import Schedule, by_rates
@@ -161,8 +161,8 @@ def test_an_objective_is_not_asked_for_before_it_starts() -> None:
 
 
 def test_other_objectives_start_in_the_third_epoch() -> None:
-    for count, expected in ((1, ["ta"]), (2, ["t", "ta"]), (4, ["t", "t", "ta", "ta"])):
-        words, _ = order(2, [other("a", 5, start=None)], epochs=count)
+    for epochs, expected in ((1, ["ta"]), (2, ["t", "ta"]), (4, ["t", "t", "ta", "ta"])):
+        words, _ = order(2, [other("a", 5, start=None)], epochs=epochs)
         assert turns(words) == "".join(2 * epoch for epoch in expected)
     words, _ = order(2, [other("a", 5, start=None)], epochs=2, warm_start=True)
     assert turns(words) == "tata" * 2
@@ -272,7 +272,7 @@ def test_an_epoch_without_a_treebank_is_a_pass_over_the_first_objective() -> Non
 def test_reports_come_after_so_many_sentences_of_the_first(
     size: int, seen: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(epochs, "REPORT_EVERY", 25)
+    monkeypatch.setattr(epochs_of_learner, "REPORT_EVERY", 25)
     for objectives in ([], [other("a", 9, rate=0.5)], [other("a", 4, rate=2), other("b", 3)]):
         _, reports = order(size, objectives)
         assert [report.seen for report in reports] == seen
@@ -283,7 +283,7 @@ def test_reports_come_after_so_many_sentences_of_the_first(
 
 
 def test_reports_come_although_steps_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(epochs, "REPORT_EVERY", 25)
+    monkeypatch.setattr(epochs_of_learner, "REPORT_EVERY", 25)
     _, reports = order(100, [other("a", 9)], schedule=lambda objective, turn: [7, 1][objective])
     assert [report.seen for report in reports] == [28, 56, 84, 100, 100]
 
@@ -291,7 +291,7 @@ def test_reports_come_although_steps_are_large(monkeypatch: pytest.MonkeyPatch) 
 def test_reports_do_not_change_what_is_learned(monkeypatch: pytest.MonkeyPatch) -> None:
     objectives = [other("a", 9, rate=0.5), other("b", 4, rate=2)]
     words, _ = order(50, objectives, epochs=2)
-    monkeypatch.setattr(epochs, "REPORT_EVERY", 7)
+    monkeypatch.setattr(epochs_of_learner, "REPORT_EVERY", 7)
     assert order(50, objectives, epochs=2)[0] == words
 
 

@@ -14,7 +14,7 @@ from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.errors import ConfigError, DataError
 from treetune.evaluation.scorers import Scorer
 from treetune.evaluation.scores import evaluate_trees
-from treetune.learning import epochs
+from treetune.learning import epochs as epochs_of_learner
 from treetune.learning.progress import Progress
 from treetune.learning.trainer import train
 from treetune.models.learning_options import DEFAULT_SEED, DYNAMIC, EARLY, MAX_VIOLATION
@@ -92,7 +92,7 @@ def test_a_large_seed_is_a_seed() -> None:
 
 
 def test_reports_count_sentences_and_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(epochs, "REPORT_EVERY", 25)
+    monkeypatch.setattr(epochs_of_learner, "REPORT_EVERY", 25)
     examples = sample().train
     _, reports = run(examples, epochs=2)
     assert [report.seen for report in reports] == [25, 50, 60, 60] * 2

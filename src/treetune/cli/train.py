@@ -65,6 +65,12 @@ def train(
     ] = None,
     seed: options.Seed = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads to parse DEV with, 1.")] = None,
+    shards: Annotated[
+        int | None, typer.Option(min=2, help="Divide the data; the weights learned on each part are mixed each epoch.")
+    ] = None,
+    cluster: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Train shards on a Ray cluster, local for this machine.")
+    ] = None,
     changes: options.Changes = None,
     list_settings: Annotated[
         bool, typer.Option("--list-settings", help="List all settings with type and default, and exit.")
@@ -84,9 +90,9 @@ def train(
         "model": given(
             task=task, parser=parser, beam=beam, features=features, filter=arc_filter, start_from=start_from
         ),
-        "train": given(dev=dev, epochs=epochs, seed=seed),
+        "train": given(dev=dev, epochs=epochs, seed=seed, shards=shards),
         "pipeline": given(entities=entities),
-        "run": given(model=model, threads=threads),
+        "run": given(model=model, threads=threads, cluster=cluster),
         "objective": objective_tables(also or []),
     }
     # Whatever can be wrong about the settings is found before any data is read.
@@ -98,11 +104,24 @@ def run_training(config: Config, *, resume: bool = False, quiet: bool = False, j
     """Train as a configuration says, write the model and show what was done."""
     files = RunFiles.of(config, resume=resume)
     with files.held():
+        if config.run.cluster is not None:
+            from treetune.cluster.session import import_ray
+
+            import_ray()
         run = TrainingRun.prepare(config, say=partial(note, quiet=quiet))
+        if config.run.cluster is not None:
+            from treetune.cluster.training import ray_pool
+
+            lost = partial(_note_lost, quiet=quiet)
+            run.make_pool = ray_pool(config.run.cluster, lost=lost)
         info = _train(run, files, quiet=quiet)
     _show_end(run, files, info, quiet=quiet)
     if json:
         write_json({"model": files.model, "epochs": files.records, "info": info})
+
+
+def _note_lost(reason: str, *, quiet: bool) -> None:
+    note(f"a worker was lost {reason}; its shard is trained again", quiet=quiet)
 
 
 def _show_end(run: TrainingRun, files: RunFiles, info: dict[str, Any], *, quiet: bool) -> None:

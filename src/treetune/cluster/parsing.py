@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import time
 from collections.abc import Generator, Sequence
 from contextlib import closing
@@ -10,11 +11,24 @@ from pathlib import Path
 
 import treetune
 from treetune.cluster.output import OutputFolder
-from treetune.cluster.pool import Lost, Pool
+from treetune.cluster.pool import Lost, Pool, Worker
 from treetune.cluster.session import connected
 from treetune.cluster.shards import Shard
-from treetune.cluster.work import Record, ShardJob
+from treetune.cluster.work import Record, ShardJob, parse_shard
 from treetune.errors import DataError
+
+
+class ShardWorker(Worker):
+    """An actor: has the model, which it unpickles once, and parses one shard at a time into a folder."""
+
+    def __init__(self, version: str, payload: bytes, folder: str) -> None:
+        super().__init__(version)
+        self._job: ShardJob = pickle.loads(payload)
+        self._folder = folder
+
+    def work(self, task: Shard) -> Record:
+        """Parse a shard; see `parse_shard`."""
+        return parse_shard(self._job, task, self._folder)
 
 
 @dataclass
@@ -82,19 +96,20 @@ def _parse(
     failed: list[str] = []
     cpus = None if workers is None else workers * job.parsing.threads
     with connected(address, cpus=cpus) as ray:
-        pool = Pool(ray, job, str(output.path), workers=workers)
+        arguments = [ray.put(pickle.dumps(job)), str(output.path)]
+        pool = Pool(ray, ShardWorker, arguments, threads=job.parsing.threads, workers=workers)
         progress.workers = pool.workers
-        with closing(pool.run(missing)) as events:
+        with closing(pool), closing(pool.run(missing)) as events:
             for event in events:
                 progress.lost = None
                 if isinstance(event, Lost):
-                    place = "starting" if event.shard is None else f"at part {event.shard.number:05d}"
+                    place = "starting" if event.task is None else f"at part {event.task.number:05d}"
                     progress.lost = f"{place}: {event.reason}"
                     if event.given_up:
                         failed.append(progress.lost)
                 else:
-                    progress.add(event.shard, event.record)
-                    progress.new_words += event.record.words
+                    progress.add(event.task, event.result)
+                    progress.new_words += event.result.words
                 yield progress
     if failed:
         raise DataError(

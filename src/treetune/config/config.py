@@ -90,6 +90,7 @@ class Config:
         config._check_task()
         config._check_data()
         config._check_stacking()
+        config._check_shards()
         config._check_epochs()
         return config
 
@@ -157,6 +158,21 @@ class Config:
             raise self.source.whole(
                 f"a file of base trees ({base}) has no trees for the sentences of other objectives; train the stacked "
                 "parser with its base parser first, then fine-tune it"
+            )
+
+    def _check_shards(self) -> None:
+        key = self.source.short_key("train", "shards")
+        if self.run.cluster is not None and self.train.shards is None:
+            cluster = self.source.short_key("run", "cluster")
+            raise self.source.whole(
+                f"a cluster ({cluster}) trains shards; say into how many to divide the data ({key})"
+            )
+        if self.train.shards is not None and (
+            self.model.task in (PIPELINE, TOKENIZER) or self.stacking.base is not None
+        ):
+            raise self.source.whole(
+                f"shards ({key}) are for the training of one parser or tagger; train the parts of a pipeline or of a "
+                "stacked parser one by one, or leave it out"
             )
 
     def _check_epochs(self) -> None:

@@ -20,6 +20,7 @@ from treetune.models.registry import find
 
 if TYPE_CHECKING:
     from treetune.learning.jackknife import FoldProgress
+    from treetune.learning.mixing import MakePool
     from treetune.learning.objectives import Objective
     from treetune.learning.progress import Progress
     from treetune.learning.tokenizer_training import TokenizerProgress
@@ -77,6 +78,7 @@ class TrainingRun(ABC):
         entities: What the entity tagger of a pipeline is trained on, if that is not the treebank.
         entities_dev: Development data of the entity tagger.
         best: By stage, the report on the epoch whose weights were kept.
+        make_pool: Where shards are trained, as for `treetune.train`; by default here.
     """
 
     config: Config
@@ -89,6 +91,7 @@ class TrainingRun(ABC):
     entities: list[Tagged] = field(default_factory=list)
     entities_dev: list[Tagged] = field(default_factory=list)
     best: dict[str, Progress] = field(default_factory=dict)
+    make_pool: MakePool | None = None
 
     @classmethod
     def prepare(cls, config: Config, *, say: Say = silent) -> TrainingRun:
@@ -222,6 +225,10 @@ class ModelRun(TrainingRun):
             options["warm_start"] = True
         if checkpoint is not None:
             options |= {"checkpoint": checkpoint, "resume": resume}
+        if train.shards is not None:
+            options["shards"] = train.shards
+        if self.make_pool is not None:
+            options["make_pool"] = self.make_pool
         steps = train_steps(
             self.model, self.treebank, dev=self.dev, epochs=self.config.epochs, seed=train.seed,
             threads=self.config.run.threads, **options,

@@ -54,6 +54,9 @@ class TrainTable:
     )
     dev_base: str | None = option(None, "Stacking: a file with base trees of dev.", path=True)
     folds: int | None = option(None, f"Stacking: folds to jackknife the base parser with, {FOLDS}.", minimum=2)
+    shards: int | None = option(
+        None, "Shards of the data: each epoch trains one learner a shard, and mixes their weights.", minimum=2
+    )
     licence: str | None = option(None, "Licence of the data, stored in the model.")
 
 
@@ -96,6 +99,7 @@ class RunTable:
 
     model: str | None = option(None, "File to write the model to.", path=True)
     threads: int = option(1, "Threads to parse with; the result is the same.", minimum=1)
+    cluster: str | None = option(None, "Ray cluster to train shards on, local for this machine (extra 'ray').")
     checkpoint: str | bool = option(
         True, "File to resume from, MODEL.checkpoint, removed at the end; false: none.", path=True
     )

@@ -34,7 +34,6 @@ class ShardWork:
 
     model: Model[Any]
     objectives: Sequence[Objective]
-    schedule: Schedule | None
     starts: Sequence[int]
     shards: int
     options: dict[str, Any]
@@ -48,7 +47,7 @@ class ShardWork:
         """Return the epochs of one shard."""
         shard = Shard(index, self.shards)
         seed = self.options["seed"]
-        return LearnerEpochs(learner, self.objectives, self.schedule, self.starts, seed=seed, shard=shard)
+        return LearnerEpochs(learner, self.objectives, None, self.starts, seed=seed, shard=shard)
 
 
 @dataclass(frozen=True)
@@ -192,8 +191,10 @@ def _together(name: str, parts: Sequence[ObjectiveProgress]) -> ObjectiveProgres
     return replace(found, cost=cost, target_cost=target)
 
 
-def check_mixing(learner: Any, objectives: Sequence[Objective], shards: int) -> None:
+def check_mixing(learner: Any, objectives: Sequence[Objective], shards: int, schedule: Schedule | None) -> None:
     """Raise ConfigError for a learner whose weights cannot be mixed, or data that are too few."""
+    if schedule is not None:
+        raise ConfigError("shards: objectives are mixed at their rates; leave the schedule out, or train with shards=1")
     if not hasattr(learner, "set_cells"):
         raise ConfigError(f"shards: the weights of {type_of(learner)} cannot be mixed; train with shards=1")
     if learner.settings().get("learner") == CRF:

@@ -80,7 +80,7 @@ def train(
             from the same weights, and mixes (averages) their weights (McDonald, Hall & Mann 2010). For the perceptron
             and MIRA.
         make_pool: Where the parts are trained; the model does not depend on it. By default here, one after the other;
-            `treetune.cluster.training.RayPool` does it on a cluster.
+            `treetune.cluster.training.ray_pool(ADDRESS)` is for a cluster.
         learning: The update: `learner`, `k`, `clip`, `update`, `cost_augmented`; see `LearningOptions`.
     """
     counts = (("epochs", epochs, 1), ("seed", seed, 0), ("threads", threads, 1), ("shards", shards, 1))
@@ -112,7 +112,7 @@ def train(
     gold = [example for objective in everything if objective.is_intrinsic for example in _examples(objective)]
     learner = model.learner(gold, seed=seed, warm_start=warm_start, **learning)
     if shards > 1:
-        check_mixing(learner, everything, shards)
+        check_mixing(learner, everything, shards, schedule)
     training = _Training(
         model, learner, everything, schedule, dev,
         choose_by=choose_by or model.scorer.usual, epochs=epochs, seed=seed, threads=threads, warm_start=warm_start,
@@ -188,7 +188,7 @@ class _Training:
             self._work = LearnerEpochs(learner, objectives, schedule, self._starts, seed=seed)
         else:
             taken = {"seed": seed, "warm_start": warm_start, **learning}
-            work = ShardWork(model, objectives, schedule, self._starts, shards, taken)
+            work = ShardWork(model, objectives, self._starts, shards, taken)
             self._work = MixedEpochs(learner, work, make_pool)
         self._settings = learner.settings() | ({"start_share": start_share} if start_share else {})
         if start_share:

@@ -19,6 +19,8 @@ from treetune.weights.flat import FlatLiveWeights, filter_of
 from treetune.weights.live_state import counted
 from treetune.weights.store import ALL_BITS, LiveWeights
 
+# Cells that are added together: room is made for three times as many.
+_AT_ONCE = 1 << 18
 # A key of a cell is that of its row above the number of its output.
 _OUTPUT_BITS, _OUTPUT_MASK = np.uint64(16), np.uint64((1 << 16) - 1)
 
@@ -45,8 +47,9 @@ def mix(parts: Sequence[Cells]) -> Cells:
     weights = _added([part.weights.astype(np.float64) for part in parts], order, starts) / len(parts)
     averages = _added(totals, order, starts) / sum(part.steps for part in parts)
     steps = round(sum(part.steps for part in parts) / len(parts))
-    mixed = weights.astype(np.float32)
-    sums = (steps * (mixed.astype(np.float64) - averages)).astype(np.float32)
+    # No zero is negative, so that equal sums are equal bytes.
+    mixed = weights.astype(np.float32) + np.float32(0)
+    sums = (steps * (mixed.astype(np.float64) - averages)).astype(np.float32) + np.float32(0)
     seen = parts[0].seen_once.copy()
     for part in parts[1:]:
         seen |= part.seen_once
@@ -85,23 +88,24 @@ def set_cells(live: LiveWeights | FlatLiveWeights, cells: Cells) -> None:
         _set_flat(live, cells)
         return
     made = LiveWeights(live.outputs)
-    # A feature's first change is usually only noted; here each has a cell.
+    # A feature's first change is usually only noted; here each has a cell. At step 0 nothing is added to the sums.
     made.averages.seen_once.fill(ALL_BITS)
+    made.averages.counters[kernels.STEPS] = 0
     features = cells.keys >> _OUTPUT_BITS << kernels.REF_BITS
-    made.add(features, (cells.keys & _OUTPUT_MASK).astype(np.uint16), np.ones(len(features), np.float32))
-    places = _Places.of(made)
-    found = np.searchsorted(cells.keys, places.keys)
-    found[found == len(cells.keys)] = 0
-    is_there = cells.keys[found] == places.keys if len(cells.keys) else np.zeros(0, np.bool_)
-    for values, pool, dense in (
-        (cells.weights, made.store.weights, made.store.dense),
-        (cells.sums, made.averages.weights, made.averages.dense),
-    ):
-        # Of a dense row, outputs without a cell are zero.
-        places.put(np.where(is_there, values[found], np.float32(0)) if len(found) else values[:0], pool, dense)
-    made.averages.counters[kernels.STEPS] = cells.steps
-    made.averages.seen_once[:] = cells.seen_once
-    live.store, live.averages = made.store, made.averages
+    outputs = (cells.keys & _OUTPUT_MASK).astype(np.uint16)
+    for first in range(0, len(features), _AT_ONCE):
+        part = slice(first, first + _AT_ONCE)
+        made.add(features[part], outputs[part], cells.weights[part].copy())
+    made.grow(0)
+    store, averages = made.store, made.averages
+    # Once more, with the sums in place of the weights.
+    sums = store._replace(weights=averages.weights, dense=averages.dense)
+    unused = averages._replace(weights=np.zeros_like(averages.weights), dense=np.zeros_like(averages.dense))
+    added = kernels.add_features(sums, unused, features, outputs, cells.sums.copy(), len(features), 0)
+    assert added == len(features), "every cell has its place"
+    averages.counters[kernels.STEPS] = cells.steps
+    averages.seen_once[:] = cells.seen_once
+    live.store, live.averages = store, averages
 
 
 def _set_flat(live: FlatLiveWeights, cells: Cells) -> None:
@@ -109,8 +113,10 @@ def _set_flat(live: FlatLiveWeights, cells: Cells) -> None:
     made.grow(len(cells.keys))
     size = len(made.store.keys)
     keys, values, sums = np.zeros(size, np.uint64), np.zeros(size, np.float32), np.zeros(size, np.float32)
-    flat.place_entries(cells.keys, cells.weights, keys, values, FLAT_BITS[0])
-    flat.place_entries(cells.keys, cells.sums, np.zeros(size, np.uint64), sums, FLAT_BITS[0])
+    # Copies: what comes from another process may be read-only, which kernels would be compiled for.
+    own = cells.keys.copy()
+    flat.place_entries(own, cells.weights.copy(), keys, values, FLAT_BITS[0])
+    flat.place_entries(own, cells.sums.copy(), np.zeros(size, np.uint64), sums, FLAT_BITS[0])
     made.averages.counters[flat.ENTRIES], made.averages.counters[flat.STEPS] = len(cells.keys), cells.steps
     made.averages.seen_once[:] = cells.seen_once
     live.store = made.store._replace(keys=keys, values=values, filter=filter_of(keys, size))
@@ -143,7 +149,3 @@ class _Places:
 
     def values(self, pool: NDArray[np.float32], dense: NDArray[np.float32]) -> NDArray[np.float32]:
         return np.concatenate([pool[self.pool], dense.reshape(-1)[self.dense]])
-
-    def put(self, values: NDArray[np.float32], pool: NDArray[np.float32], dense: NDArray[np.float32]) -> None:
-        pool[self.pool] = values[: len(self.pool)]
-        dense.reshape(-1)[self.dense] = values[len(self.pool) :]
