@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from graph_searches import best_projective, k_best_projective
@@ -24,7 +26,7 @@ from treetune.models.graph.charts import make_projective
 ORDERS = ("first order", "siblings", "grandparents")
 
 
-def draw_factors(n: int, seed: int, kind: str, order: str) -> tuple[Scores, dict[str, Scores]]:
+def draw_factors(n: int, seed: int, kind: str, order: str) -> tuple[Scores, dict[str, Any]]:
     """Draw the scores of arcs, and those of what the order looks at besides."""
     scores, siblings = draw_scores(n, seed, kind)
     if order == "first order":

@@ -271,6 +271,8 @@ def test_what_is_remembered_of_triples_changes_nothing(
     for sentence, tree in zip(sentences, twin.parser.predict_batch(sentences), strict=True):
         of = twin.of(sentence)
         if order == 3:
+            assert of.siblings is not None
+            assert of.grands is not None
             best = plain_third(of.scores, of.siblings, of.grands)
         elif decoder == "projective":
             best = plain_projective(of.scores, of.siblings)
