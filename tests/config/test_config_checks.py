@@ -45,7 +45,7 @@ def fault(tmp_path: Path, text: str) -> str:
         (
             "[train]\nepoch = 5\n",
             "[train]: unknown key 'epoch'; known: base, choose_by, dev, dev_base, epochs, folds, lenient, licence, "
-            "projectivize, seed, tagger, treebank (did you mean 'epochs'?)",
+            "projectivize, seed, shards, tagger, treebank (did you mean 'epochs'?)",
         ),
         ('[train]\nepochs = "ten"\n', '[train] epochs: expected a whole number of at least 1, found "ten"'),
         ("[train]\nepochs = 0\n", "[train] epochs: expected a whole number of at least 1, found 0"),
