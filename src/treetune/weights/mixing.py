@@ -19,8 +19,6 @@ from treetune.weights.flat import FlatLiveWeights, filter_of
 from treetune.weights.live_state import counted
 from treetune.weights.store import ALL_BITS, LiveWeights
 
-# Cells that are added together: room is made for three times as many.
-_AT_ONCE = 1 << 18
 # A key of a cell is that of its row above the number of its output.
 _OUTPUT_BITS, _OUTPUT_MASK = np.uint64(16), np.uint64((1 << 16) - 1)
 
@@ -93,9 +91,8 @@ def set_cells(live: LiveWeights | FlatLiveWeights, cells: Cells) -> None:
     made.averages.counters[kernels.STEPS] = 0
     features = cells.keys >> _OUTPUT_BITS << kernels.REF_BITS
     outputs = (cells.keys & _OUTPUT_MASK).astype(np.uint16)
-    for first in range(0, len(features), _AT_ONCE):
-        part = slice(first, first + _AT_ONCE)
-        made.add(features[part], outputs[part], cells.weights[part].copy())
+    # All at once: in a table that is too small for all, ascending keys would crowd at its front.
+    made.add(features, outputs, cells.weights.copy())
     made.grow(0)
     store, averages = made.store, made.averages
     # Once more, with the sums in place of the weights.
