@@ -138,6 +138,7 @@ def test_a_fault_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
         (("reorder", "learn", "{kept}", "-o", "{kept}"), "--output"),
         (("reorder", "learn", "other", "--model", "{kept}", "-o", "{kept}"), "--output"),
         (("reorder", "learn", "other", "--prior", "{kept}", "-o", "{kept}"), "--output"),
+        (("reorder", "parallel", "other", "{kept}", "--to", "ja", "-o", "{kept}"), "--output"),
         (("reorder", "align", "{kept}", "other", "-o", "{kept}"), "--output"),
         (("reorder", "align", "other", "other", "--links", "{kept}", "-o", "{kept}"), "--output"),
         (("jackknife", "{kept}", "-o", "{kept}"), "--output"),
