@@ -17,6 +17,7 @@ import treetune
 from benchmarks.measure import provenance
 from treetune import ArcFilter, Example, GraphParser
 from treetune.evaluation.scores import evaluate_trees
+from treetune.evaluation.significance import mcnemar
 from treetune.features.templates import load_templates
 from treetune.filters.arc_filter import FilterConfig
 from treetune.filters.training import FilterTrainer
@@ -41,28 +42,35 @@ def trained_filters(parser: GraphParser, train: Sequence[Example], dev: Sequence
     return filters
 
 
-def measured(systems: dict[str, GraphParser], examples: Sequence[Example], rounds: int) -> dict[str, Any]:
-    """Return words per CPU-second, speed-up, UAS and LAS of each system; all of them take turns."""
+Systems = dict[tuple[str, str], GraphParser]  # by the names of parser and filter
+
+
+def measured(systems: Systems, examples: Sequence[Example], rounds: int) -> dict[str, Any]:
+    """Return words per CPU-second, speed-up, UAS and LAS of each system by parser; all of them take turns."""
     sentences = [one.sentence for one in examples]
     words = sum(map(len, sentences))
-    times: dict[str, list[float]] = {name: [] for name in systems}
+    times: dict[tuple[str, str], list[float]] = {name: [] for name in systems}
     trees = {}
     for _ in range(rounds):
-        for name, system in systems.items():
+        for key, system in systems.items():
             began = time.process_time()
-            trees[name] = system.predict_batch(sentences)
-            times[name].append(time.process_time() - began)
-    found = {}
-    for name in systems:
-        scores = evaluate_trees(examples, trees[name])
-        speed = words / median(times[name])
-        found[name] = {
-            "words per CPU-second": speed,
-            "speed-up": median(times["no filter"]) / median(times[name]),
+            trees[key] = system.predict_batch(sentences)
+            times[key].append(time.process_time() - began)
+    found: dict[str, Any] = {}
+    for parser, name in systems:
+        scores = evaluate_trees(examples, trees[parser, name])
+        one: dict[str, float] = {
+            "words per CPU-second": words / median(times[parser, name]),
+            "speed-up": median(times[parser, "no filter"]) / median(times[parser, name]),
             "UAS": scores["UAS"],
             "LAS": scores["LAS"],
         }
-    return {"sentences": len(sentences), "words": words, "systems": found}
+        if name != "no filter":
+            without = evaluate_trees(examples, trees[parser, "no filter"])
+            one["p of LAS"] = mcnemar(without.right("LAS"), scores.right("LAS")).p_value
+        entry = found.setdefault(parser, {"sentences": len(sentences), "words": words, "systems": {}})
+        entry["systems"][name] = one
+    return found
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -86,17 +94,18 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         "parsers": {},
     }
     filters: dict[str, ArcFilter] = {}
+    systems: Systems = {}
     for path in arguments.parsers:
         parser = treetune.load(path)
         filters = filters or trained_filters(parser, train, dev)
-        systems = {"no filter": parser, **{name: parser.with_filter(one) for name, one in filters.items()}}
-        name = {1: "graph", 2: "graph2"}[parser.config.order]
-        long = [one for one in test if len(one.gold) >= LONG]
-        record["parsers"][name] = {
-            "training": inspect(path).info.get("training"),
-            "all": measured(systems, test, arguments.rounds),
-            f"from {LONG} words": measured(systems, long, arguments.rounds),
-        }
+        name = {1: "graph", 2: "graph2", 3: "graph3"}[parser.config.order]
+        systems[name, "no filter"] = parser.with_filter(None)
+        systems |= {(name, title): parser.with_filter(one) for title, one in filters.items()}
+        record["parsers"][name] = {"training": inspect(path).info.get("training")}
+    long = [one for one in test if len(one.gold) >= LONG]
+    for part, examples in (("all", test), (f"from {LONG} words", long)):
+        for name, found in measured(systems, examples, arguments.rounds).items():
+            record["parsers"][name][part] = found
     record["filters"] = {}
     for name, one in filters.items():
         scores = one.evaluate(test)

@@ -220,7 +220,8 @@ def arc_filters_table(record: Record) -> str:
     about = (
         f"Graph parsers with joint arc filters beside the same without, gold tags, test part of {record['treebank']}, "
         f"one thread, memory to memory, the median of {record['rounds']} interleaved rounds; the filters are "
-        "trained on the treebank of the parsers and attached to them. C1 is the cost of an arc that could be removed."
+        "trained on the treebank of the parsers and attached to them. C1 is the cost of an arc that could be removed; "
+        "p is that of McNemar's test on LAS against the same parser without a filter."
     )
     rows = []
     for parser, parts in record["parsers"].items():
@@ -231,10 +232,11 @@ def arc_filters_table(record: Record) -> str:
                     f"{made['remove_cost']:g}", f"{made['coverage']:.2f}", f"{made['reduction']:.1f}"
                 )  # fmt: skip
                 scores = (f"{100 * one['LAS']:.2f}", f"{one['words per CPU-second']:,.0f}", f"{one['speed-up']:.2f}")
-                rows.append((parser, part, name, *filtered, *scores))
+                p_value = f"{one['p of LAS']:.2f}" if "p of LAS" in one else ""
+                rows.append((parser, part, name, *filtered, *scores, p_value))
     header = (
         *("parser", "sentences", "filter", "C1", "coverage (%)", "reduction (%)"),
-        *("LAS", "words per CPU-s", "speed-up"),
+        *("LAS", "words per CPU-s", "speed-up", "p of LAS"),
     )
     return "\n\n".join([about, markdown(header, rows, texts=3)])
 

@@ -73,7 +73,8 @@ def objectives(config: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def objective_files(config: Mapping[str, Any]) -> list[str]:
     """Return the files that objectives read and the treebank does not."""
     named = [objective["data"] for objective in objectives(config)]
-    named += [config["uptrain"]["constrained"]] if "constrained" in config.get("uptrain", {}) else []
+    uptrain = config.get("uptrain", {})
+    named += [*([uptrain["constrained"]] if "constrained" in uptrain else []), *uptrain.get("tags", ())]
     listed = [name for one in named for name in ([one] if isinstance(one, str) else one)]
     return [name for name in dict.fromkeys(listed) if name not in config["data"]["train"]]
 

@@ -106,7 +106,7 @@ def _filter(
 
 
 def _parser(setting: Setting, parts: dict[str, list[Example]]) -> GraphParser:
-    order = {"graph": 1, "graph2": 2}[setting.step["parser"]]
+    order = {"graph": 1, "graph2": 2, "graph3": 3}[setting.step["parser"]]
     parser = GraphParser(order=order, inputs=("upos", "xpos"))
     return parser.fit(parts["train"], parts["dev"], epochs=setting.epochs, seed=setting.seed, learner="mira", k=5)
 

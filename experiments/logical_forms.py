@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cache, partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import treetune
 from benchmarks.measure import cpu_seconds
-from experiments.tagging import Counts, Setting
+from experiments.tagging import QUICK_SENTENCES, Counts, Setting
+from experiments.unlabelled import LONGEST
 from treetune import Example, TransitionParser, Tree
 from treetune.corpus.projectivity import is_projective
+from treetune.corpus.selection import Selection, fingerprints
 from treetune.evaluation import Metric
 from treetune.models.mapper import Mapper
 from treetune.semantics import decode
@@ -58,7 +61,9 @@ def run_mapping(setting: Setting) -> dict[str, list[Counts]]:
 
     `step.method` is "map" or "convert". `step.uncovered` says whether a mapper is trained on sentences with %,
     `step.alignment` whether the positions of words are given ("true") or found ("automatic"), `step.labels` to how many
-    labels, the most frequent ones, its training sentences are restricted.
+    labels, the most frequent ones, its training sentences are restricted. With `step.uptrain` it also learns from
+    `step.limit` sentences of each of these files, which the English model and rules map, beside `step.copies` of the
+    treebank.
     """
     paths = setting.paths()
     pairs = {name: setting.most(read_pairs(path)) for name, path in paths.items() if name in setting.tests}
@@ -68,6 +73,11 @@ def run_mapping(setting: Setting) -> dict[str, list[Counts]]:
     else:
         train = [pair for name in setting.config["data"]["train"] for pair in setting.most(read_pairs(paths[name]))]
         examples = mapping_examples(setting.step, train)
+        if "uptrain" in setting.step:
+            files = tuple(setting.data / name for name in setting.step["uptrain"])
+            limit = QUICK_SENTENCES if setting.is_quick else setting.step["limit"]
+            parsed = _parsed(files, limit, tuple(paths[name] for name in setting.tests))
+            examples = [*(examples * setting.step["copies"]), *parsed]
         mapper = Mapper(_trained(setting, examples))
         training = {"training_sentences": float(len(examples))}
     found: dict[str, list[Counts]] = {}
@@ -94,12 +104,26 @@ def mapping_examples(step: Any, pairs: Sequence[Meaning]) -> list[Example]:
 _realigned = cache(realigned)
 
 
+@cache
+def _parsed(files: Sequence[Path], limit: int, tests: Sequence[Path]) -> list[Example]:
+    """Return encoded trees of the first sentences of some files, by the English model and rules; none of a test set."""
+    mapper = Mapper(treetune.load("en"))
+    selection = Selection(max_length=LONGEST, excluded=fingerprints(tests))
+    found: list[Example] = []
+    for path in files:
+        examples = (one.sentence.without(*NO_TAGS) for one in treetune.read_trees(path))
+        kept = list(islice(filter(selection.keeps, examples), limit))
+        found += [one.example() for one in mapper.meanings(kept)]
+    return [example for example in found if is_projective(example.gold.heads)]
+
+
 def _trained(setting: Setting, examples: Sequence[Example]) -> TransitionParser:
     options = {**setting.config["model"], "inputs": tuple(setting.config["model"]["inputs"])}
     if "clusters" in options:
         options["clusters"] = str(setting.data / CLUSTERS)
     parser = TransitionParser(**options)
-    for _ in treetune.train(parser, examples, epochs=setting.epochs, seed=setting.seed):
+    learner = setting.config.get("learner", {})
+    for _ in treetune.train(parser, examples, epochs=setting.epochs, seed=setting.seed, **learner):
         pass
     return parser
 

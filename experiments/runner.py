@@ -21,7 +21,7 @@ from experiments.steps import STEPS, Setting
 from experiments.store import Record, ResultFile
 from experiments.table import Row, Table
 from experiments.training import QUICK_EPOCHS, Config, SharedEpochs, Training, build_loss, quick, warm_up
-from experiments.uptraining import uptrained
+from experiments.uptraining import remember, uptrained
 from treetune import Example
 from treetune.corpus.orders import WordOrder
 from treetune.corpus.projectivity import is_projective
@@ -191,6 +191,7 @@ def run_parser(config: Config, data: Data, *, seed: int, shared: Path | None = N
     start = time.process_time()
     parser = training.train(config, data, seed=seed)
     seconds = time.process_time() - start + (training.shared.borrowed if training.shared else 0.0)
+    remember(config, data, parser, seed=seed)
     return {
         "cpu_seconds": seconds,
         "learner": training.learner,

@@ -190,7 +190,7 @@ class Training:
         """Return a parser trained by the settings of a row, with the weights of the epoch that is best on dev."""
         if "reranker" in config:
             alone = {key: value for key, value in config.items() if key != "reranker"}
-            second = Training(self.say).train({**alone, **_part(config, "reranker")}, data, seed=seed)
+            second = Training(self.say).train({**alone, **part(config, "reranker")}, data, seed=seed)
             return tune_weight(self.train(alone, data, seed=seed), second, data.dev)[0]
         if "base" in config:
             return self._train_stacked(config, data, seed=seed)
@@ -236,7 +236,7 @@ class Training:
                 self.say(f"  pass {progress.epoch} without the treebank: {progress.objectives}")
 
     def _train_stacked(self, config: Config, data: Data, *, seed: int) -> Parser:
-        base = {**config, **_part(config, "base")}
+        base = {**config, **part(config, "base")}
         reports = train_stacked(
             partial(build_parser, base),
             partial(build_parser, config),
@@ -257,7 +257,7 @@ class Training:
         return report.model
 
 
-def _part(config: Config, name: str) -> dict[str, Any]:
+def part(config: Config, name: str) -> dict[str, Any]:
     """Return the tables of another parser of the row; it reads what the parser of the row reads."""
     other = config[name]
     return {"model": {"inputs": config["model"]["inputs"], **other["model"]}, "learner": other.get("learner", {})}
@@ -267,7 +267,7 @@ def base_of(config: Config, name: str) -> dict[str, Any]:
     """Return the settings of a base parser for uptraining; without a model it is a parser of the row's own kind."""
     other = config["uptrain"].get(name, {})
     kept = {key: config[key] for key in ("data", "train", "model", "learner") if key in config}
-    own = _part({**config["uptrain"], "model": config["model"]}, name) if "model" in other else {}
+    own = part({**config["uptrain"], "model": config["model"]}, name) if "model" in other else {}
     return {**kept, **own, **{key: other[key] for key in ("reranker", "objective") if key in other}}
 
 

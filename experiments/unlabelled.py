@@ -13,8 +13,8 @@ from treetune import Example, Pipeline, Sentence, Tree
 from treetune.corpus.selection import Selection, fingerprint
 from treetune.corpus.treebank import read_words
 
-# Text, text that has its words apart, trees of another parser.
-KINDS = ("text", "words", "parsed")
+# Text, text that has its words apart, words with tags, trees of another parser.
+KINDS = ("text", "words", "tagged", "parsed")
 LONGEST = 60
 
 
@@ -46,7 +46,9 @@ def _sentences(path: Path, kind: str) -> Iterator[Example]:
     if kind == "parsed":
         return treetune.read_trees(path, strict=False)
     sentences: Iterator[Sentence]
-    if kind == "words":
+    if kind == "tagged":
+        sentences = (example.sentence for example in treetune.read_trees(path, strict=False))
+    elif kind == "words":
         sentences = (Sentence.of(list(words)) for words in read_words(path))
     else:
         sentences = _tokenizer().split(path.read_text(encoding="utf-8"), line_sentences=True)

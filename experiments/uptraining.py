@@ -8,16 +8,19 @@ from dataclasses import replace
 from typing import Any
 
 import treetune
-from experiments.data import Data, keep
-from experiments.training import Config, Training, base_of, build_parser
+from experiments.data import Data, keep, objective_files
+from experiments.training import Config, Training, base_of, build_parser, part
 from treetune import Example, Pipeline
 from treetune.learning.conversion import Conversion, convert_trees
 from treetune.learning.pipeline_training import CONVERSION_EPOCHS
 from treetune.learning.progress import Progress
+from treetune.learning.reranking import tune_weight
 from treetune.learning.uptraining import BaseParser
 from treetune.models.base import Parser
 
 Say = Callable[[str], None]
+# Parsers of large data take hundreds of megabytes.
+KEPT = 8
 _BASES: dict[tuple[object, ...], Parser] = {}
 
 
@@ -57,14 +60,42 @@ def parsed(config: Config, data: Data, *, seed: int, say: Say) -> list[Example]:
     return [*found, *(one for one in forced for _ in range(settings.get("weights", {}).get(name, 1)))]
 
 
+def remember(config: Config, data: Data, parser: Parser, *, seed: int) -> None:
+    """Keep a parser in place of one long not used: it may be the base parser of another row."""
+    for key in list(_BASES)[: 1 - KEPT]:
+        del _BASES[key]
+    _BASES[_key(config, data, seed)] = parser
+
+
 def _base(config: Config, data: Data, *, seed: int, say: Say) -> Parser:
     """Return a trained base parser, made once for all rows of a seed."""
-    files = {key: value for key, value in config["data"].items() if key != "tests"}
-    key = (json.dumps([{**config, "data": files}, seed], sort_keys=True), tuple(data.train))
+    key = _key(config, data, seed)
     if key not in _BASES:
-        say("  training the base parser")
-        _BASES[key] = Training(lambda _: None).train(config, data, seed=seed)
+        if "reranker" in config:
+            parser = _reranker(config, data, seed=seed, say=say)
+        else:
+            say("  training a base parser")
+            parser = Training(lambda _: None).train(config, data, seed=seed)
+        remember(config, data, parser, seed=seed)
+    # Those in use stay.
+    _BASES[key] = _BASES.pop(key)
     return _BASES[key]
+
+
+def _reranker(config: Config, data: Data, *, seed: int, say: Say) -> Parser:
+    """Return a reranker, whose parsers may be base parsers of other rows."""
+    first = {key: value for key, value in config.items() if key != "reranker"}
+    alone, second = (_base(one, data, seed=seed, say=say) for one in (first, {**first, **part(config, "reranker")}))
+    return tune_weight(alone, second, data.dev)[0]
+
+
+def _key(config: Config, data: Data, seed: int) -> tuple[object, ...]:
+    """Return all that decides a parser: of `data`, what is learned and what epochs are chosen by."""
+    # Where the sentences come from does not matter.
+    others = {name: found for name, found in config.items() if name not in ("uptrain", "loss", "data", "learner")}
+    settings = json.dumps([others, config.get("learner", {})], sort_keys=True)
+    objectives = [data.others[name] for name in objective_files({**config, "uptrain": {}})]
+    return settings, seed, tuple(data.train), tuple(data.dev), tuple(map(tuple, objectives))
 
 
 def converted(config: Config, treebank: Sequence[Example], others: Sequence[Example], *, seed: int) -> list[Example]:

@@ -294,7 +294,7 @@ def test_the_trainer_beside_a_bare_loop() -> None:
 
 
 def test_treebanks_are_shown_with_every_system() -> None:
-    found = {"test": {"Words": 99.5, "MLAS": 61.234}, "words_per_cpu_second": summary(30000.0, 500.0)}
+    found: dict[str, Any] = {"test": {"Words": 99.5, "MLAS": 61.234}, "words_per_cpu_second": summary(30000.0, 500.0)}
     trained = {**found, "training": {"cpu_seconds": 90.0}}
     record = {"settings": {"repeats": 3}, "treebanks": {"xx_one": {"treetune": trained, "UDPipe": found}}}
     lines = report.treebanks_table(record).splitlines()
@@ -308,11 +308,15 @@ def test_treebanks_are_shown_with_every_system() -> None:
 
 def test_arc_filters_are_shown_beside_no_filter() -> None:
     one = {"words per CPU-second": 30000.4, "speed-up": 2.0, "UAS": 0.9, "LAS": 0.8765}
-    part = {"sentences": 5, "words": 100, "systems": {"no filter": {**one, "speed-up": 1.0}, "P1": one}}
+    part = {
+        "sentences": 5,
+        "words": 100,
+        "systems": {"no filter": {**one, "speed-up": 1.0}, "P1": {**one, "p of LAS": 0.3}},
+    }
     made = {"keep_cost": 0.1, "remove_cost": 7e-05, "coverage": 99.764, "reduction": 71.66, "seconds": 1.0}
     record = {
         "treebank": "xx_one", "rounds": 5, "parsers": {"graph": {"training": {}, "all": part}}, "filters": {"P1": made}
     }  # fmt: skip
     lines = report.arc_filters_table(record).splitlines()
-    assert lines[4] == "| graph | all | no filter |  |  |  | 87.65 | 30,000 | 1.00 |"
-    assert lines[5] == "| graph | all | P1 | 7e-05 | 99.76 | 71.7 | 87.65 | 30,000 | 2.00 |"
+    assert lines[4] == "| graph | all | no filter |  |  |  | 87.65 | 30,000 | 1.00 |  |"
+    assert lines[5] == "| graph | all | P1 | 7e-05 | 99.76 | 71.7 | 87.65 | 30,000 | 2.00 | 0.30 |"

@@ -123,7 +123,7 @@ def field(*words: str) -> dict[str, compare.Contestant]:
 
 
 def test_graph_parsers_are_compared_beside_the_transition_parsers() -> None:
-    names = ["treetune beam 8", "treetune beam 32", "treetune graph", "treetune graph2", *PEERS]
+    names = ["treetune beam 8", "treetune beam 32", "treetune graph", "treetune graph2", "treetune graph3", *PEERS]
     assert list(field("--beams", "8", "32")) == names
 
 

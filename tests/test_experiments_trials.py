@@ -45,6 +45,11 @@ TRIALS = {
     ),
     "augmented_study": ("k = 2", "k = 64", "forced decoding", "target, 1 arc", "target, 5 arcs"),
     "adaptation_gap": ("source only", "uptraining, atis", "uptraining + main verbs, atis"),
+    "english_everywhere": ("greedy", "reranked", "greedy, uptrained on reranked", "beam 8, uptrained on AMALGUM"),
+    "petrov2010_tables1_2": (
+        "greedy, source, gold tags", "reranked, source, gold tags", "graph, source + questions, gold tags",
+        "greedy, questions, predicted tags",
+    ),
     "external_metric": ("transition, treebank", "transition, treebank + program"),
     "labels_by_tag": ("transition, not restricted", "transition, restricted by tag"),
     "hall2011_extrinsic_table1": ("source", "source + main verbs of target", "source + all tags of target"),
@@ -63,7 +68,7 @@ TRIALS = {
     "alshawi2011_table7": ("WSJ, all labels", "WSJ, 12 labels"),
     "cherry2012_table1": ("GUM, independent, + vine", "GUM, joint, roles", "GUM, predicted tags, joint, + None"),
     "nlf_coverage": ("constituency rules", "UD rules"),
-    "nlf_mapping": ("direct, greedy, features of the paper", "direct, greedy", "parse and convert, greedy"),
+    "nlf_mapping": ("direct, greedy", "direct, greedy, uptrained", "parse and convert, greedy"),
 }  # fmt: skip
 Records = dict[str, dict[str, Any]]
 

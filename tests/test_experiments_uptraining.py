@@ -9,6 +9,7 @@ import pytest
 
 from experiments import uptraining
 from experiments.data import Limits, objective_files, paths, read
+from experiments.runner import run_parser
 from experiments.unlabelled import read_unlabelled, spoken
 from experiments.uptraining import uptrained
 from treetune import Example, Sentence, Tree
@@ -65,6 +66,27 @@ def test_text_is_tokenised_line_by_line_and_limited_by_file(folder: Path) -> Non
     assert [one.sentence.forms[-1] for one in ends] == ["."]
 
 
+def test_trees_of_sentences_that_come_tagged_are_not_used(folder: Path) -> None:
+    files = {"parsed.conllu": folder / "questions" / "parsed.conllu"}
+    found = read_unlabelled({"tagged": ["parsed.conllu"]}, files, 3, exclude=[])
+    assert [one.sentence for one in found] == [one.sentence for one in QUESTIONS[4:7]]
+    assert {head for one in found for head in one.gold.heads[1:]} == {-1}
+
+
+def test_a_reranker_can_be_the_base_parser(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uptraining, "_BASES", {})
+    one, other = ({"model": {"parser": parser, "beam": 2}} for parser in ("transition", "backward"))
+    base = {**one, "reranker": other}
+    config = {**CONFIG, "uptrain": {"words": ["questions/words.txt"], "base": base}}
+    config["data"] = {**CONFIG["data"], "dev": "target-train"}
+    data = uptrained(config, read(config, folder, Limits()), seed=0, say=lambda _: None)
+    assert all(-1 not in one.gold.heads[1:] for one in data.train)
+    # The two parsers are there for other rows.
+    bases: list[Any] = list(uptraining._BASES.values())
+    forward, backward, reranker = bases
+    assert (reranker.base, reranker.second) == (forward, backward)
+
+
 def test_spoken_sentences_have_no_marks_and_no_capitals() -> None:
     sentence = Sentence.of(
         ["Who", ",", "then", ",", "Ran", "?"], upos=["PRON", "PUNCT", "ADV", "PUNCT", "VERB", "PUNCT"]
@@ -80,6 +102,9 @@ def test_spoken_sentences_have_no_marks_and_no_capitals() -> None:
 def test_files_of_a_row_are_named_for_its_digests(folder: Path) -> None:
     config = {**CONFIG, "uptrain": {"words": ["questions/words.txt"], "constrained": "atis-train"}}
     assert objective_files(config) == ["atis-train"]
+    config["uptrain"] = {"words": ["questions/words.txt"], "tags": ["target-test", "target-train"]}
+    # Of these files the tags are known, for the tagger of text.
+    assert objective_files(config) == ["target-test"]
     assert paths(config, folder)["questions/words.txt"] == folder / "questions" / "words.txt"
 
 
@@ -104,6 +129,24 @@ def test_a_base_parser_parses_text_and_is_trained_once(folder: Path, monkeypatch
     )
     assert len(uptraining._BASES) == 2
     assert set(map(repr, agreed)) <= set(map(repr, after))
+
+
+def test_the_parser_of_a_row_is_the_base_parser_of_another(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uptraining, "_BASES", {})
+    monkeypatch.setattr(uptraining, "KEPT", 4)
+    data = read(CONFIG, folder, Limits())
+    for beam in (1, 2, 3, 4, 5):
+        config = {**CONFIG, "model": {**CONFIG["model"], "beam": beam}}
+        run_parser(config, data, seed=0)
+    bases: list[Any] = list(uptraining._BASES.values())
+    assert [parser.beam for parser in bases] == [2, 3, 4, 5]
+    said: list[str] = []
+    for beam, trains in ((2, False), (1, True), (2, False)):
+        base = {"model": {"parser": "transition", "beam": beam}}
+        config = {**CONFIG, "uptrain": {"words": ["questions/words.txt"], "base": base}}
+        uptrained(config, read(config, folder, Limits()), seed=0, say=said.append)
+        assert ("  training a base parser" in said) is trains
+        said.clear()
 
 
 def test_known_main_verbs_are_in_the_trees_of_forced_decoding(folder: Path) -> None:

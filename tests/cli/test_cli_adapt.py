@@ -32,7 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_from_questions_to_an_adapted_model() -> None:
     made = run("ask", "m.treetune", "gold.conllu", "-n", 20, "-o", "todo.conllu")
     assert made.code == 0
-    assert made.err.endswith("questions about 20 sentences, about 12 minutes of work\n")
+    assert made.err.endswith("questions about 20 sentences, about 12 min of work\n")
     by_forms = {example.sentence.forms: example.gold for example in GOLD}
     done = []
     for example in read_trees("todo.conllu", partial=True):
@@ -82,3 +82,35 @@ def test_what_cannot_be_used_is_one_sentence() -> None:
     result = run("adapt", "m.treetune", "gold.conllu", "-o", "new.treetune", "--main-verb-convention", "x")
     assert result.code == 2
     assert "error: unknown convention 'x'; known" in result.err
+
+
+@pytest.mark.usefixtures("folder")
+def test_files_that_cannot_be_used_are_said_before_anything_is_trained() -> None:
+    Path("empty.conllu").write_text("")
+    for options, message in (
+        (("--treebank", "empty.conllu"), "empty.conllu: expected sentences of the home domain, found none"),
+        (("--html", "new.treetune"), "--output and --html name the same file, new.treetune"),
+        (("--html", "r", "--json", "r"), "--html and --json name the same file, r"),
+        (("--html", "no/where.html"), "--html: cannot write no/where.html: there is no folder no; create it"),
+    ):
+        result = run("adapt", "m.treetune", "gold.conllu", "-o", "new.treetune", *options)
+        assert result.code in (1, 2)
+        assert result.err.startswith(f"error: {message}")
+        assert result.err.count("\n") == 1
+    assert not Path("new.treetune").exists()
+
+
+@pytest.mark.parametrize("command", ["ask", "annotate"])
+def test_a_line_end_ends_a_question_without_a_full_stop(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("q.txt").write_text("what is the fare\nshow me hotels in Rome\r\nI called them. They said no.\n")
+    if command == "ask":
+        assert run("ask", "en", "q.txt", "-o", "out.conllu", "-q").code == 0
+    else:
+        assert run("annotate", "q.txt", "-o", "out.conllu", "-q", stdin="\n" * 4).code == 0
+    found = {" ".join(example.sentence.forms[1:]) for example in read_trees("out.conllu", partial=True)}
+    assert found == {"what is the fare", "show me hotels in Rome", "I called them .", "They said no ."}
+    run("ask", "en", "q.txt", "-o", "wrapped.conllu", "-q", "--read", "wrapped")
+    assert len(list(read_trees("wrapped.conllu", partial=True))) < 4

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from commandline import run
+from commandline import run, stop_after
 
 import treetune
 from treetune.corpus.treebank import read_trees, write_trees
@@ -92,6 +92,28 @@ def test_evaluate_scores_files_and_models(folder: Path, tmp_path: Path) -> None:
     assert scores[2]["exact"] == scores[2]["accuracy"] == 100
     shown = run("nlf", "evaluate", folder / "dev.conllu", folder / "dev.conllu", "--covered")
     assert shown.out.splitlines()[0] == "accuracy  100.00"
+
+
+def test_an_interrupted_training_is_resumed(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = tmp_path / "m.treetune"
+    arguments = ("train", folder / "train.conllu", "--dev", folder / "dev.conllu", "--model", model, "--epochs", 2)
+    with monkeypatch.context() as patch:
+        stop_after(patch, 1, KeyboardInterrupt())
+        done = run("nlf", *arguments, "-q")
+    assert (done.code, done.err) == (
+        130,
+        f"interrupted: {model} was not written; 1 of 2 epochs are in {model}.checkpoint; "
+        "the same command with --resume continues from there\n",
+    )
+    done = run("nlf", *arguments)
+    assert done.err == (
+        f"error: {model}.checkpoint is of a training that was interrupted; add --resume to continue it, or remove it\n"
+    )
+    done = run("nlf", *arguments, "--covered", "--labels", 5, "--resume", "-q")
+    assert done.err.startswith(f"error: the checkpoint {model}.checkpoint is of a training with other data or options")
+    assert run("nlf", *arguments, "--resume", "-q").code == 0
+    assert model.read_bytes() == (folder / "m.treetune").read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m.treetune"]
 
 
 @pytest.mark.slow

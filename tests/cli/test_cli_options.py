@@ -46,7 +46,7 @@ def test_the_list_has_every_declared_option_and_no_others() -> None:
 def test_the_list_tells_type_default_and_help() -> None:
     rows = [one for one in listed() if (one["table"], one["key"]) == ("model", "min_count")]
     assert [(one["type"], one["default"], one["minimum"], one["models"]) for one in rows] == [
-        ("integer", 2, 1, ["transition", "backward", "graph", "graph2"]),
+        ("integer", 2, 1, ["transition", "backward", "graph", "graph2", "graph3"]),
         ("integer", 1, 1, ["tag", "ner"]),
     ]
     assert all(one.help.endswith(".") and one.help[0] != " " for one in all_settings())

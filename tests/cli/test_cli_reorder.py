@@ -14,7 +14,7 @@ from pipeline_samples import TEXT, small_pipeline
 from stub_parser import StubParser, stub_model_fixture
 from treetune import model_names, storage
 from treetune.corpus.conllu import read_conllu, write_conllu
-from treetune.corpus.orders import Ordered, WordOrder, read_orders, write_orders
+from treetune.corpus.orders import Ordered, WordOrder, write_orders
 from treetune.models.pipeline import Pipeline
 from treetune.reorder import Reorderer, load_rules
 from treetune.sample import generate
@@ -270,16 +270,6 @@ def test_orders_of_other_sentences_are_refused(orders: Path, tmp_path: Path, sou
     assert (
         run("reorder", "evaluate", orders, out).err == f"error: {orders}: expected at least one sentence, found none\n"
     )
-
-
-def test_orders_from_alignments(tmp_path: Path) -> None:
-    paths = [tmp_path / name for name in ("links", "source", "target")]
-    for path, text in zip(paths, ("0-1 1-0\n", "a b\n", "x y\n"), strict=True):
-        path.write_text(text)
-    out = tmp_path / "out.jsonl"
-    assert run("reorder", "align", *paths, "-o", out).code == 0
-    assert [item.order.words for item in read_orders(out)] == [(2, 1)]
-    assert run("reorder", "align", *paths).out == out.read_text()
 
 
 def test_rule_sets_are_listed_and_shown(tmp_path: Path) -> None:

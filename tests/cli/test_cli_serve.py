@@ -33,12 +33,17 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
         (("--treebank", "nothing.conllu"), "nothing.conllu"),
     ],
 )
-def test_wrong_options_are_said(arguments: tuple[str, ...], message: str) -> None:
+def test_wrong_options_are_said_and_nothing_is_written(
+    arguments: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("fastapi", reason="needs the extra 'web'")
+    pytest.importorskip("sqlalchemy", reason="needs the extra 'web'")
+    monkeypatch.chdir(tmp_path)
     done = run("serve", *arguments)
     assert done.code in (1, 2)
     assert message in done.err
     assert done.err.count("\n") == 1
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_port_in_use_and_a_database_that_cannot_be_opened_are_said(tmp_path: Path) -> None:

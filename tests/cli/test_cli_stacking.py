@@ -123,7 +123,7 @@ def test_base_trees_of_other_sentences_is_refused(folder: Path) -> None:
         ),
         (
             sets("train.base=transitoin"),
-            "train.base: expected a file or the name of a parser (transition, backward, graph, graph2, stub), "
+            "train.base: expected a file or the name of a parser (transition, backward, graph, graph2, graph3, stub), "
             "found 'transitoin'",
         ),
     ],

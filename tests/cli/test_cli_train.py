@@ -210,7 +210,7 @@ def test_same_training_same_bytes_in_any_folder(treebank: Path, tmp_path: Path) 
     [
         (
             ("--parser", "transitoin"),
-            "unknown parser 'transitoin'; known: backward, graph, graph2, stub, transition "
+            "unknown parser 'transitoin'; known: backward, graph, graph2, graph3, stub, transition "
             "(did you mean 'transition'?)",
         ),
         (
@@ -220,7 +220,7 @@ def test_same_training_same_bytes_in_any_folder(treebank: Path, tmp_path: Path) 
         (
             ("--parser", "transition", "--features", "hall2012"),
             "unknown feature set 'hall2012'; known: clusters, clusters-only, default, hall2011, morphology, "
-            "nlf, zhang-nivre (did you mean 'hall2011'?)",
+            "nlf, nlf-large, zhang-nivre (did you mean 'hall2011'?)",
         ),
         (
             ("--parser", "transition", "--set", "model.inputs=upos,xps"),

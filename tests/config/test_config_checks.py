@@ -45,7 +45,7 @@ def fault(tmp_path: Path, text: str) -> str:
         (
             "[train]\nepoch = 5\n",
             "[train]: unknown key 'epoch'; known: base, choose_by, dev, dev_base, epochs, folds, lenient, licence, "
-            "projectivize, seed, tagger, treebank (did you mean 'epochs'?)",
+            "projectivize, seed, shards, tagger, treebank (did you mean 'epochs'?)",
         ),
         ('[train]\nepochs = "ten"\n', '[train] epochs: expected a whole number of at least 1, found "ten"'),
         ("[train]\nepochs = 0\n", "[train] epochs: expected a whole number of at least 1, found 0"),
@@ -63,7 +63,10 @@ def fault(tmp_path: Path, text: str) -> str:
         ("[model]\ninputs = ['upso']\n", "[model]: unknown input column 'upso'; known: feats, upos, xpos (did you"),
         ("[model]\nbeam = 0\n", "[model] beam: expected a whole number of at least 1, found 0"),
         ("[model]\nparser = 5\n", "[model] parser: expected a text, found 5"),
-        ("[model]\nparser = 'grpah'\n", "[model]: unknown parser 'grpah'; known: backward, graph, graph2, transition"),
+        (
+            "[model]\nparser = 'grpah'\n",
+            "[model]: unknown parser 'grpah'; known: backward, graph, graph2, graph3, transition",
+        ),
         (
             "[model]\nbeem = 4\n",
             "[model]: unknown key 'beem'; known: backward, beam, clusters, features, inputs, labels_by_tag, margin, "
@@ -114,7 +117,8 @@ def fault(tmp_path: Path, text: str) -> str:
         ),
         (
             f"{TRAIN}base = 'none'\n",
-            "[train] base: expected a file or the name of a parser (transition, backward, graph, graph2), found 'none'",
+            "[train] base: expected a file or the name of a parser (transition, backward, graph, graph2, graph3), "
+            "found 'none'",
         ),
         (
             f"{TRAIN}base = 'e.toml'\ndev = 'd'\n",

@@ -13,9 +13,7 @@ from treetune.corpus.conllu import write_conllu
 from treetune.corpus.orders import (
     Ordered,
     WordOrder,
-    read_alignments,
     read_orders,
-    write_alignments,
     write_orders,
 )
 from treetune.corpus.sentence import Example, Sentence, Tree
@@ -132,47 +130,13 @@ def test_a_wrong_comment_is_named(comment: str, message: str, tmp_path: Path) ->
     assert str(caught.value).endswith(message)
 
 
-def alignment_files(folder: Path, links: str, source: str = "a b\nc\n", target: str = "x y\nz\n") -> list[Path]:
-    paths = [folder / name for name in ("links", "source", "target")]
-    for path, text in zip(paths, (links, source, target), strict=True):
-        path.write_text(text)
-    return paths
-
-
-def test_alignments_of_two_texts(tmp_path: Path) -> None:
-    paths = alignment_files(tmp_path, "0-1 1-0\n\n")
-    items = list(read_alignments(*paths))
-    assert [item.order.words for item in items] == [(2, 1), ()]
-    assert [item.sentence.forms[1:] for item in items] == [("a", "b"), ("c",)]
-    again = [tmp_path / name for name in ("l", "s", "t")]
-    assert write_alignments(items, *again) == 2
-    assert [path.read_text() for path in again] == ["0-1 1-0\n\n", "a b\nc\n", "x y\nz\n"]
-
-
-@pytest.mark.parametrize(
-    ("links", "message"),
-    [
-        ("0-0\n0_1\n", "links:2: expected links such as 0-0 1-2, found '0_1'"),
-        ("0-2\n\n", "links:1: expected links up to 1-1, the last words of the two sentences, found 0-2"),
-        (
-            "0-0\n",
-            "links: expected as many lines in all three files, found the end of this one before line 2 of another",
-        ),
-    ],
-)
-def test_wrong_alignments_are_named(links: str, message: str, tmp_path: Path) -> None:
-    with pytest.raises(DataError) as caught:
-        list(read_alignments(*alignment_files(tmp_path, links)))
-    assert str(caught.value) == f"{tmp_path}/{message}"
-
-
-def test_orders_without_links_are_no_alignments(tmp_path: Path) -> None:
-    bare = Ordered(SENTENCE, WordOrder((2, 1)), TREE)
-    with pytest.raises(
-        DataError, match=r"^sentence 1: expected an order with links and the words of the other language"
-    ):
-        write_alignments([bare], tmp_path / "l", tmp_path / "s", tmp_path / "t")
-    assert not (tmp_path / "l").exists()
+def test_a_confidence_is_kept(tmp_path: Path) -> None:
+    order = WordOrder((2, 1), ((1, 2), (2, 1)), ("x", "y"), 0.25)
+    write_orders([Ordered(SENTENCE, order, TREE)], tmp_path / "o.jsonl")
+    assert [item.order for item in read_orders(tmp_path / "o.jsonl")] == [order]
+    (tmp_path / "o.jsonl").write_text('{"tokens": ["a"], "order": [0], "confidence": 2}\n')
+    with pytest.raises(DataError, match=r'o\.jsonl:1: expected "confidence" from 0 to 1, found 2$'):
+        list(read_orders(tmp_path / "o.jsonl"))
 
 
 @given(st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), max_size=12))

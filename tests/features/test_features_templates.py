@@ -69,6 +69,7 @@ def test_the_sets_of_the_package() -> None:
         "hall2011",
         "morphology",
         "nlf",
+        "nlf-large",
         "zhang-nivre",
     ]
     assert len(load_templates("hall2011", "transition")) == 14 + 14 * 13 // 2
@@ -87,7 +88,7 @@ def test_the_sets_of_the_package_compile_for_any_columns(name: str, columns: tup
 def test_an_unknown_set_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ConfigError) as caught:
         load_templates("zhang-nivr", "transition")
-    known = "clusters, clusters-only, default, hall2011, morphology, nlf, zhang-nivre"
+    known = "clusters, clusters-only, default, hall2011, morphology, nlf, nlf-large, zhang-nivre"
     assert str(caught.value) == (f"unknown feature set 'zhang-nivr'; known: {known} (did you mean 'zhang-nivre'?)")
 
 
@@ -149,7 +150,7 @@ def test_a_set_can_include_another_with_other_values(tmp_path: Path) -> None:
 def test_a_wrong_include_is_refused(line: str, tmp_path: Path) -> None:
     path = tmp_path / "mine.txt"
     path.write_text(f"{line}\n", encoding="utf-8")
-    known = "clusters, clusters-only, default, hall2011, morphology, nlf, zhang-nivre"
+    known = "clusters, clusters-only, default, hall2011, morphology, nlf, nlf-large, zhang-nivre"
     message = f"{path}:1: expected '@include NAME VALUE=OTHER …', NAME one of {known}, found"
     with pytest.raises(ConfigError, match=f"^{re.escape(message)}"):
         load_templates(str(path), "transition")

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from strategies import tree_heads
 from treetune.filters import _training_kernels as training
 from treetune.filters.arc_filter import NO_FILTER
-from treetune.filters.roles import ROLES, gold_roles
-from treetune.filters.svm import make_work
+from treetune.filters.roles import ROLES, gold_roles, make_work
 
 sizes = st.integers(1, 9)
 
@@ -48,7 +47,8 @@ def arc_values(weights: np.ndarray, bias: float, tags: np.ndarray) -> np.ndarray
     tokens = np.arange(len(tags))
     lengths = np.abs(tokens[:, None] - tokens).astype(np.float32)
     sides = (tokens > tokens[:, None]).astype(int)
-    return np.float32(bias) + weights[sides, tags[:, None], tags] * lengths
+    values: np.ndarray = np.float32(bias) + weights[sides, tags[:, None], tags] * lengths
+    return values
 
 
 @given(sizes, st.integers(0, 1000))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -74,8 +75,8 @@ def test_an_svm_reaches_the_objective_of_scikit_learn(data: FilterData, role: st
 def test_the_objective_does_not_rise(trainer: FilterTrainer, data: FilterData) -> None:
     size, tags = len(trainer.vocabulary) + 1, trainer.tag_count
     start = training.JointWeights(
-        np.zeros((size, len(ROLES)), np.float32), *np.zeros((2, 2, tags, tags), np.float32), np.zeros(2, np.float32),
-        np.ones(1), np.array([True, True]),
+        np.zeros((size, len(ROLES)), np.float32), np.zeros((2, tags, tags), np.float32),
+        np.zeros((2, tags, tags), np.float32), np.zeros(2, np.float32), np.ones(1), np.array([True, True]),
     )  # fmt: skip
     rounds = list(train_joint(data, start, np.array([0.1, 1e-3]), np.random.default_rng(1)))
     assert len(rounds) == 4
@@ -87,20 +88,21 @@ def test_the_objective_does_not_rise(trainer: FilterTrainer, data: FilterData) -
 
 def test_the_objective_equals_the_twin(trainer: FilterTrainer, data: FilterData) -> None:
     rng, size, tags = np.random.default_rng(3), len(trainer.vocabulary) + 1, trainer.tag_count
+    vine_weights, none_weights = rng.normal(0, 0.1, (2, 2, tags, tags)).astype(np.float32)
     weights = training.JointWeights(
-        rng.normal(0, 0.2, (size, len(ROLES))).astype(np.float32),
-        *rng.normal(0, 0.1, (2, 2, tags, tags)).astype(np.float32), np.array([0.2, -0.1], np.float32), np.ones(1),
-        np.array([True, True]),
+        rng.normal(0, 0.2, (size, len(ROLES))).astype(np.float32), vine_weights, none_weights,
+        np.array([0.2, -0.1], np.float32), np.ones(1), np.array([True, True]),
     )  # fmt: skip
-    costs = np.array([0.3, 0.02])
-    found, _ = objective(data, np.zeros(int(data.treebank.starts[-1]), np.int32), costs, weights, assign=True)
+    costs, assigned = (0.3, 0.02), np.zeros(int(data.treebank.starts[-1]), np.int32)
+    found, _ = objective(data, assigned, np.array(costs), weights, assign=True)
     scores, expected = data.role_scores(weights.roles), 0.0
     offsets = data.treebank.offsets
     for start, end in itertools.pairwise(offsets):
         own = data.treebank.tags[start:end]
         none, vine = arc_values(weights.none, 0.2, own), arc_values(weights.vine, -0.1, own)
         expected += twin_objective(scores[start:end], none, vine, data.treebank.heads[start:end].tolist(), costs)
-    expected += 0.5 * sum(float(np.square(one, dtype=np.float64).sum()) for one in weights[:4])
+    learned: tuple[np.ndarray, ...] = weights[:4]
+    expected += 0.5 * sum(float(np.square(one, dtype=np.float64).sum()) for one in learned)
     assert found == pytest.approx(expected, rel=1e-4)
 
 
@@ -135,7 +137,7 @@ def test_the_same_seed_gives_the_same_filter(joint: ArcFilter) -> None:
     ],
     ids=str,
 )
-def test_every_option_changes_the_filter(joint: ArcFilter, options: dict[str, object]) -> None:
+def test_every_option_changes_the_filter(joint: ArcFilter, options: dict[str, Any]) -> None:
     base = joint if "rules" not in options else ArcFilter(kind="independent", vine=False).fit(TREES, OTHERS)
     # So few trees do not make a quadratic filter good enough for others.
     made = ArcFilter(**options).fit(TREES, TREES if "quadratic" in options else OTHERS)

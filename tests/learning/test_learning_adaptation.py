@@ -11,6 +11,7 @@ from treetune import train
 from treetune.corpus.sentence import Example, Tree
 from treetune.errors import ConfigError, DataError
 from treetune.evaluation.sections import as_html, as_text
+from treetune.learning import adaptation_outcome
 from treetune.learning.adaptation import adapt
 from treetune.learning.adaptation_outcome import SETTINGS, Adaptation, HeldOut, Setting
 from treetune.learning.adaptation_report import decision, report_sections
@@ -70,6 +71,25 @@ def test_the_result_does_not_depend_on_threads() -> None:
     sentences = [example.sentence for example in TEST]
     trees = [[parsed.tree for parsed in found.pipeline.parse(sentences)] for found in (one, two)]
     assert trees[0] == trees[1]
+
+
+def test_a_harmed_home_domain_keeps_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adaptation_outcome, "MOST_LOST", -100.0)
+    answers, said = answers_of(QUESTIONS, everything=True), list[str]()
+    found = adapt(start(), answers, home=HOME, settings=FAST[:1], folds=2, say=said.append)
+    assert found.held_out.is_better
+    assert not found.is_adapted
+    assert found.pipeline.parser is start().parser
+    assert found.home is not None
+    lost = f"{found.home.lost:.2f} points of LAS"
+    assert decision(found).startswith(
+        f"kept the model as it was, because the home domain would lose {lost}, more than "
+    )
+    assert said[-1] == f"the home domain loses {lost}; no nearer to the start is tried"
+    assert said[-2].endswith("; again, nearer to the start")
+    # Without trees the loss is one of agreement, which learning may cost.
+    sentences = [example.sentence for example in HOME]
+    assert adapt(start(), answers, home=sentences, settings=FAST[:1], folds=2).is_adapted
 
 
 def test_answers_that_say_nothing_new_change_nothing() -> None:

@@ -17,6 +17,7 @@ def test_every_parser_is_of_a_kind_that_files_know() -> None:
         "backward": "transition",
         "graph": "graph",
         "graph2": "graph",
+        "graph3": "graph",
     }
     assert {entry.kind for entry in PARSERS.values()} <= set(MODELS)
 
@@ -30,7 +31,7 @@ def test_an_unknown_parser_is_named_with_the_known_ones() -> None:
     for find in (preset, make_parser):
         with pytest.raises(ConfigError) as caught:
             find("grpah")
-        known = "backward, graph, graph2, transition"
+        known = "backward, graph, graph2, graph3, transition"
         assert str(caught.value) == f"unknown parser 'grpah'; known: {known} (did you mean 'graph'?)"
 
 
@@ -53,5 +54,5 @@ def test_the_directions_of_transition_parsers() -> None:
 
 
 def test_the_orders_of_graph_parsers() -> None:
-    orders = [make_parser(name).config.order for name in ("graph", "graph2")]  # type: ignore[attr-defined]
-    assert orders == [1, 2]
+    orders = [make_parser(name).config.order for name in ("graph", "graph2", "graph3")]  # type: ignore[attr-defined]
+    assert orders == [1, 2, 3]

@@ -56,6 +56,29 @@ SENTENCES = [
     ("out/ADP/3/case of/ADP/3/case town/NOUN/0/root", "[out+of, ^, town]"),
     ("just/ADV/3/advmod before/ADP/3/case noon/NOUN/0/root", "[before/just, ^, noon]"),
     ("up/ADP/4/case and/CCONJ/3/cc down/ADP/1/conj hills/NOUN/0/root", "[and{up, down}, ^, hills]"),
+    ("in/ADP/2/case A/NOUN/0/root and/CCONJ/5/cc in/ADP/5/case B/NOUN/2/conj", "and{[in, ^, A], [in, ^, B]}"),
+    ("in/ADP/2/case A/NOUN/0/root and/CCONJ/5/cc in/ADP/5/case B/NOUN/1/conj", "and{[in, ^, A], [in, ^, B]}"),
+    ("in/ADP/2/case A/NOUN/0/root and/CCONJ/4/cc B/NOUN/2/conj", "[in, ^, and{A, B}]"),
+    ("both/CCONJ/3/cc:preconj in/ADP/3/case A/NOUN/0/root and/CCONJ/6/cc in/ADP/6/case B/NOUN/3/conj",
+     "(and/both){[in, ^, A], [in, ^, B]}"),
+    ("in/ADP/2/case A/NOUN/0/root ,/PUNCT/4/punct B/NOUN/2/conj or/CCONJ/7/cc on/ADP/7/case C/NOUN/2/conj "
+     "and/CCONJ/9/cc D/NOUN/2/conj", "or{[in, ^, A & B], [on, ^, and{C, D}]}"),
+    ("in/ADP/2/case A/NOUN/0/root ,/PUNCT/6/punct not/PART/6/advmod on/ADP/6/case B/NOUN/2/conj",
+     "[in, ^, A] & [on/not, ^, B]"),
+    ("go/VERB/0/root if/SCONJ/4/mark you/PRON/4/nsubj stay/VERB/1/advcl and/CCONJ/8/cc if/SCONJ/8/mark I/PRON/8/nsubj "
+     "sleep/VERB/4/conj", "[go:and{[if, ^, [stay, you]], [if, ^, [sleep, I]]}, _]"),
+    ("dog/NOUN/0/root Ann/PROPN/1/nmod:poss 's/PART/2/case or/CCONJ/5/cc Bob/PROPN/2/conj 's/PART/5/case",
+     "dog:or{['s, ^, Ann], ['s, ^, Bob]}"),
+    ("It/PRON/3/nsubj:pass was/AUX/3/aux:pass sold/VERB/0/root by/ADP/5/case A/PROPN/3/obl or/CCONJ/8/cc by/ADP/8/case "
+     "B/PROPN/5/conj", "[sold/was, or{A/by, B/by}, It]"),
+    ("He/PRON/3/nsubj is/AUX/3/cop tall/ADJ/0/root and/CCONJ/5/cc strong/ADJ/3/conj", "[is, He, and{tall, strong}]"),
+    ("He/PRON/4/nsubj is/AUX/4/cop both/CCONJ/4/cc:preconj tall/ADJ/0/root and/CCONJ/6/cc strong/ADJ/4/conj",
+     "[is, He, (and/both){tall, strong}]"),
+    ("He/PRON/4/nsubj is/AUX/4/cop in/ADP/4/case A/PROPN/0/root and/CCONJ/7/cc in/ADP/7/case B/PROPN/4/conj",
+     "[is, He, and{[in, ^, A], [in, ^, B]}]"),
+    ("He/PRON/3/nsubj is/AUX/3/cop tall/ADJ/0/root and/CCONJ/5/cc sings/VERB/3/conj",
+     "[is, He, tall] & [sings/and, _]"),
+    ("It/PRON/4/nsubj is/AUX/4/cop to/PART/4/mark win/VERB/0/root it/PRON/4/obj", "[is, It, [win/to, _, it]]"),
     ("well/NOUN/2/dislocated it/PRON/0/root", "it%well"),
 ]  # fmt: skip
 

@@ -199,6 +199,26 @@ def test_all_questions_are_answered_by_keys(
     assert visitor.faults == []
 
 
+def test_the_arc_of_a_long_sentence_is_in_sight(browser: Any, running: Running) -> None:
+    visitor = Visitor(browser, running.address)
+    visitor.page.set_viewport_size({"width": 240, "height": 900})
+    visitor.begin(visitor.new_project("list hotels in Cairo " * 12, question="arc"), "Ada")
+    for number in range(2):
+        visitor.page.wait_for_function(
+            "count => document.getElementById('count').innerText.startsWith(count)", arg=str(number)
+        )
+        word = visitor.page.inner_text("#item p").partition("“")[2].partition(" ")[0]
+        visitor.page.wait_for_function(
+            """word => {
+                const box = document.querySelector(`#item .word[data-word="${word}"]`)?.getBoundingClientRect();
+                return box && box.left >= 0 && box.right <= window.innerWidth;
+            }""",
+            arg=word,
+        )
+        visitor.press("y")
+    assert visitor.faults == []
+
+
 def test_hostile_text_is_shown_and_not_run(browser: Any, running: Running) -> None:
     visitor = Visitor(browser, running.address)
     visitor.open("/")

@@ -24,10 +24,25 @@ from treetune.web.questions import check_value, decisions, joined, meaning
 TEXT = "\n".join(QUERIES)
 
 
-@pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    # Another database than SQLite: TREETUNE_TEST_DATABASE=postgresql+psycopg://user:password@host/name
-    with client_of(tmp_path_factory.mktemp("web"), database=os.environ.get("TREETUNE_TEST_DATABASE")) as found:
+# An empty database of PostgreSQL, such as postgresql+psycopg://user:password@host/name.
+POSTGRESQL = os.environ.get("TREETUNE_TEST_POSTGRESQL")
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        "sqlite",
+        pytest.param(
+            "postgresql",
+            marks=pytest.mark.skipif(
+                not POSTGRESQL, reason="needs PostgreSQL: set TREETUNE_TEST_POSTGRESQL to its URL"
+            ),
+        ),
+    ],
+)
+def client(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    database = POSTGRESQL if request.param == "postgresql" else None
+    with client_of(tmp_path_factory.mktemp("web"), database=database) as found:
         yield found
 
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 import json as json_format
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treetune.cli.console import note, write
+from treetune.cli.console import note, progress_bar, write
 from treetune.cli.input import input_format, load_pipeline
 from treetune.config.reading import fingerprint
 from treetune.corpus.faults import SkipReport
-from treetune.corpus.files import STANDARD_STREAM, check_kept, check_readable, open_output
+from treetune.corpus.files import STANDARD_STREAM, check_kept, check_readable, display_name, open_output
 from treetune.corpus.formats import FORMATS
 from treetune.corpus.sentence import Example
-from treetune.errors import ConfigError
+from treetune.errors import ConfigError, DataError
 from treetune.models.file_input import Input
 from treetune.storage import check_target, inspect, save
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from treetune.models.pipeline import Pipeline
 
 TITLE = "Adaptation"
+# Of the bar.
+PARTS = 1000
 
 
 def adapt(
@@ -53,9 +56,17 @@ def adapt(
     """
     check_target(output)
     sources = [*files, *([] if treebank is None else [treebank])]
-    for path in (output, html, *([] if json == STANDARD_STREAM else [json])):
-        if path is not None:
-            check_kept(path, sources, flag="--output" if path == output else "the report")
+    check_kept(output, sources)
+    named = [("--output", output)]
+    for flag, path in (("--html", html), ("--json", json)):
+        if path is not None and path != STANDARD_STREAM:
+            check_kept(path, sources, flag=flag)
+            same = [other for other, name in named if Path(name).resolve() == Path(path).resolve()]
+            if same:
+                raise ConfigError(f"{same[0]} and {flag} name the same file, {path}; give another name")
+            if not Path(path).parent.is_dir():
+                raise ConfigError(f"{flag}: cannot write {path}: there is no folder {Path(path).parent}; create it")
+            named.append((flag, path))
     for path in sources:
         check_readable(path)
     if sources.count(STANDARD_STREAM) > 1:
@@ -69,10 +80,12 @@ def adapt(
     answers = [one for path in files for one in read_answers(_examples(Input(path, FORMATS["conllu"]), pipeline))]
     say = partial(note, quiet=quiet)
     chosen: Any = convention
-    found = adapted(
-        pipeline, answers, home=_home(treebank, pipeline), convention=chosen, folds=folds, seed=seed, threads=threads,
-        say=say,
-    )  # fmt: skip
+    home = _home(treebank, pipeline)
+    with progress_bar("adapting", total=PARTS, quiet=quiet) as advance:
+        found = adapted(
+            pipeline, answers, home=home, convention=chosen, folds=folds, seed=seed, threads=threads, say=say,
+            watch=lambda trial: advance(PARTS // trial.total, 0),
+        )  # fmt: skip
     info = {**inspect(model).info, "adaptation": {"answers": [fingerprint(path) for path in files], **found.to_dict()}}
     save(found.pipeline.simplest, output, info)
     if html is not None:
@@ -92,6 +105,8 @@ def _home(path: str | None, pipeline: Pipeline) -> list[Any]:
         return []
     source = Input(path, input_format(path, None, pipeline))
     examples = _examples(source, pipeline)
+    if not examples:
+        raise DataError("expected sentences of the home domain, found none", path=display_name(path))
     return [example.sentence for example in examples] if source.is_text else examples
 
 

@@ -26,7 +26,7 @@ KEYS = "Enter takes it, NUMBER another, n not sure, s skip, u undo, g guideline,
 
 
 def annotate(
-    source: Annotated[str, typer.Argument(metavar="IN", help="Text, one sentence a line, or sentences.")],
+    source: Annotated[str, typer.Argument(metavar="IN", help="Text, in which a line end ends a sentence, or CoNLL-U.")],
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="OUT", help="Marks, CoNLL-U; continued if it is there.")
     ],
@@ -50,7 +50,7 @@ def annotate(
     pipeline = load_pipeline(model)
     from treetune.learning.questions import questions_about
 
-    found = Input(source, input_format(source, read or _lines(source), pipeline))
+    found = Input(source, input_format(source, read, pipeline), closed_lines=read is None)
     sentences = [one.sentence for one in found.examples(pipeline, SkipReport()) if len(one.sentence)]
     asked = questions_about(pipeline, sentences, answers=1)
     places = list(range(len(asked)))
@@ -65,10 +65,6 @@ def annotate(
     note(
         f"{count} main verbs of {len(asked)} sentences in {output}; next: treetune adapt {model} {output}", quiet=quiet
     )
-
-
-def _lines(source: str) -> str | None:
-    return "lines" if source.endswith(".txt") else None
 
 
 class _Work:

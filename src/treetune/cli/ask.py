@@ -17,7 +17,7 @@ from treetune.models.file_input import Input
 
 def ask(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Trained model with a parser, such as en.")],
-    source: Annotated[str, typer.Argument(metavar="IN", help="Text or sentences to choose from.")],
+    source: Annotated[str, typer.Argument(metavar="IN", help="Text, in which a line end ends a sentence, or CoNLL-U.")],
     count: Annotated[int, typer.Option("-n", min=1, metavar="N", help="How many sentences to ask about.")] = 50,
     answers: Annotated[int, typer.Option(min=1, help="Questions a sentence: the main verb, then single words.")] = 4,
     questions: Annotated[
@@ -39,7 +39,8 @@ def ask(
     pipeline = load_pipeline(model)
     from treetune.learning.questions import ask as chosen
 
-    examples = Input(source, input_format(source, read, pipeline)).examples(pipeline, SkipReport())
+    given = Input(source, input_format(source, read, pipeline), closed_lines=read is None)
+    examples = given.examples(pipeline, SkipReport())
     sentences = [example.sentence for example in examples]
     kind: Any = questions
     found = chosen(pipeline, sentences, count=count, answers=answers, kind=kind, threads=threads)
@@ -58,4 +59,6 @@ def ask(
                 out.write(FORMATS["conllu"].form(one.to_annotate(), Tree.unknown(len(one.sentence)), None))
     seconds = sum(one.seconds for one in found)
     total = sum(len(one.questions) for one in found)
-    note(f"{total} questions about {len(found)} sentences, about {seconds / 60:.0f} minutes of work", quiet=quiet)
+    note(
+        f"{total} questions about {len(found)} sentences, about {max(1, round(seconds / 60))} min of work", quiet=quiet
+    )

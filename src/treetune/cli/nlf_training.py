@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 
 from treetune.cli import options
-from treetune.cli.console import note
+from treetune.cli.console import Advance, note, progress_bar
 from treetune.cli.options import given
+from treetune.cli.runfiles import RunFiles
 from treetune.cli.train import make_config, run_training
 from treetune.config.tables import Tables
 from treetune.corpus.conllu import format_conllu
@@ -19,7 +20,7 @@ from treetune.corpus.sentence import Example
 from treetune.errors import ConfigError, DataError
 from treetune.semantics.meanings import read_meanings, realigned, with_frequent_labels
 
-FEATURES, WITHOUT_CLUSTERS = "clusters-only", "default"
+FEATURES, GRAPH_FEATURES, WITHOUT_CLUSTERS = "nlf-large", "clusters-only", "default"
 
 
 def train(
@@ -60,33 +61,46 @@ def train(
     ] = None,
     seed: options.Seed = None,
     changes: options.Changes = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume a training that was interrupted.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Write a JSON report to stdout.")] = False,
 ) -> None:
     """Train a parser that maps sentences to natural logical forms, from words and clusters, without tags."""
     if STANDARD_STREAM in (*treebanks, dev):
         raise ConfigError("TRAIN and DEV are read as files, by their suffix; - is not one")
-    if features is None:
-        features = WITHOUT_CLUSTERS if clusters is None else FEATURES
     is_graph = parser is not None and parser.startswith("graph")
+    if features is None:
+        features = WITHOUT_CLUSTERS if clusters is None else GRAPH_FEATURES if is_graph else FEATURES
     with tempfile.TemporaryDirectory() as folder:
         paths = [str(Path(folder) / f"{name}.conllu") for name in ("train", "dev")]
         tables: Tables = {
             "model": given(parser=parser, beam=None if is_graph else beam, features=features, clusters=clusters),
+            "learner": given(learner=None if is_graph else "mira"),
             "train": given(dev=None if dev is None else paths[1], epochs=epochs, seed=seed),
-            "run": {"model": model, "checkpoint": False},
+            "run": {"model": model},
         }
         config = make_config(paths[0], tables, changes or [])
-        examples = training_examples(treebanks, covered=covered, auto_align=auto_align, labels=labels)
-        _write(examples, paths[0])
+        # Whatever the training would refuse to replace is found before the conversion.
+        with RunFiles.of(config, resume=resume).held():
+            pass
+        with progress_bar("reading", total=None, quiet=quiet) as advance:
+            examples = training_examples(
+                treebanks, covered=covered, auto_align=auto_align, labels=labels, advance=advance
+            )
+            _write(examples, paths[0])
+            if dev is not None:
+                _write(training_examples([dev], advance=advance), paths[1])
         note(f"{len(examples):,} sentences, {len(_labels(examples)):,} labels", quiet=quiet)
-        if dev is not None:
-            _write(training_examples([dev]), paths[1])
-        run_training(config, quiet=quiet, json=json)
+        run_training(config, resume=resume, quiet=quiet, json=json)
 
 
 def training_examples(
-    paths: list[str], *, covered: bool = False, auto_align: bool = False, labels: int | None = None
+    paths: list[str],
+    *,
+    covered: bool = False,
+    auto_align: bool = False,
+    labels: int | None = None,
+    advance: Advance = lambda sentences, words: None,
 ) -> list[Example]:
     """Return the encoded trees of files, without tags.
 
@@ -95,10 +109,13 @@ def training_examples(
         covered: Whether to leave out sentences in which ``%`` stands.
         auto_align: Whether to forget the positions of words, and to align them automatically.
         labels: Leave out sentences with labels that are not among so many of the most frequent.
+        advance: Is told of every sentence that was read.
     """
-    meanings = (one for path in paths for one in read_meanings(path))
-    kept = (one for one in meanings if one.expression.is_covered or not covered)
-    examples = [(realigned(one) if auto_align else one).example() for one in kept]
+    examples = []
+    for meaning in (one for path in paths for one in read_meanings(path)):
+        if meaning.expression.is_covered or not covered:
+            examples.append((realigned(meaning) if auto_align else meaning).example())
+        advance(1, len(meaning.sentence))
     found = examples if labels is None else with_frequent_labels(examples, labels)
     if not found:
         raise DataError(f"expected at least one sentence to train on in {', '.join(paths)}, found none")

@@ -8,11 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
-from treetune.cli.console import for_terminal, note, write, write_json
+from treetune.cli.console import for_terminal, note, progress_bar, write, write_json
 from treetune.cli.input import load_parser, parse_sentences
+from treetune.corpus.alignments import Links, SentencePair, coverage, read_links, read_sentence_pairs
 from treetune.corpus.conllu import read_conllu
 from treetune.corpus.files import STANDARD_STREAM, check_kept, display_name, open_output
-from treetune.corpus.orders import Ordered, order_format, read_alignments, read_orders, write_orders
+from treetune.corpus.orders import Ordered, order_format, read_orders, write_orders
 from treetune.errors import DataError
 from treetune.evaluation.ordering import (
     ORDER_METRICS,
@@ -124,18 +125,64 @@ def evaluate(
 
 
 def align(
-    links: Annotated[str, typer.Argument(metavar="LINKS", help="A line '0-0 1-2' for each sentence, counted from 0.")],
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="The sentences, a line each, words between spaces.")],
-    target: Annotated[str, typer.Argument(metavar="TARGET", help="Their translations, line by line.")],
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SOURCE",
+            help="Sentences, a line each, words between spaces; with a tab and the translation behind it if there is "
+            "no TARGET. Or JSON lines of 'treetune reorder parallel'.",
+        ),
+    ],
+    target: Annotated[
+        str | None, typer.Argument(metavar="[TARGET]", help="The translations, line by line, words between spaces.")
+    ] = None,
+    links: Annotated[
+        str | None,
+        typer.Option(
+            "--links", metavar="LINKS", help="What an aligner wrote, lines '0-0 1-2'; without it thot aligns."
+        ),
+    ] = None,
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="OUT", help="Where to write, .jsonl or .conllu.")
+        str, typer.Option("--output", "-o", metavar="OUT", help="Where to write, .jsonl or .conllu; - is stdout.")
     ] = STANDARD_STREAM,
+    min_confidence: Annotated[
+        float, typer.Option("--min-confidence", min=0, max=1, help="Leave out pairs with a confidence below this.")
+    ] = 0.0,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")] = False,
 ) -> None:
-    """Make word orders from word alignments."""
-    check_kept(output, (links, source, target))
+    """Make word orders from sentence pairs, by word alignments; links of reordered words are mapped back."""
+    check_kept(output, (source, target, links))
+    pairs = read_sentence_pairs(source, target)
+    items = _aligned(list(pairs), quiet) if links is None else _linked(read_links(links, pairs))
+    count = left_out = 0
+
+    def kept() -> Iterator[Ordered]:
+        nonlocal count, left_out
+        for item in items:
+            count += 1
+            if item is None or (item.order.confidence or 0.0) < min_confidence:
+                left_out += 1
+            else:
+                yield item
+
     # On stdout JSON lines are what other programs can read.
-    file_format = "orders" if output == STANDARD_STREAM else None
-    write_orders(read_alignments(links, source, target), output, file_format=file_format)
+    write_orders(kept(), output, file_format="orders" if output == STANDARD_STREAM else None)
+    note(f"wrote the orders of {count - left_out:,} of {count:,} sentence pairs", quiet=quiet)
+
+
+def _aligned(pairs: Sequence[SentencePair], quiet: bool) -> Iterator[Ordered | None]:
+    from treetune.integrations.word_aligner import STEPS, align_words  # an extra, which other commands do without
+
+    usable = [pair for pair in pairs if pair.words and pair.target]
+    with progress_bar("aligning", total=STEPS, quiet=quiet) as advance:
+        found = iter(align_words([(pair.aligned_words, pair.target) for pair in usable], advance=lambda: advance(1, 0)))
+    for pair in pairs:
+        yield pair.ordered(*next(found)) if pair.words and pair.target else None
+
+
+def _linked(pairs: Iterator[tuple[SentencePair, Links]]) -> Iterator[Ordered | None]:
+    for pair, links in pairs:
+        yield pair.ordered(links, coverage(pair, links)) if pair.words and pair.target else None
 
 
 def rules(

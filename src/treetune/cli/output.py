@@ -82,14 +82,14 @@ class Writing:
                 problem = f"{error.problem}; {self._how_far()}"
                 raise DataError(problem, path=error.path, line=error.line, column=error.column) from error
 
-    def report(self, report: SkipReport, done: str, more: str = "") -> None:
-        """Say what was skipped, and how much was `done` how fast."""
+    def report(self, report: SkipReport, done: str, more: str = "", *, what: str = "sentences") -> None:
+        """Say what was skipped, and how much was `done` how fast; `what` was counted."""
         if report.skipped:
             note(report.summary(), quiet=self.quiet)
         seconds = time.perf_counter() - self._started
         rate = self.words / seconds if seconds else 0
         note(
-            f"{done} {self.sentences:,} sentences, {self.words:,} words, {rate:,.0f} words/s{more}",
+            f"{done} {self.sentences:,} {what}, {self.words:,} words, {rate:,.0f} words/s{more}",
             quiet=self.is_silent,
         )
 

@@ -23,6 +23,7 @@ from treetune.cli.input import (
 )
 from treetune.cli.orders import align, evaluate, learn, rules
 from treetune.cli.output import Writing
+from treetune.cli.reorder_parallel import parallel
 from treetune.corpus.conllu import format_conllu, read_conllu
 from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, check_kept, display_name, open_output
@@ -222,5 +223,5 @@ reorder = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (apply, learn, evaluate, align, rules):
+for command in (apply, parallel, learn, evaluate, align, rules):
     reorder.command(epilog=EXIT_CODES)(command)

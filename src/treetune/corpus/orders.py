@@ -1,4 +1,4 @@
-"""Word orders and files: JSON lines, CoNLL-U with an order in a comment, and word alignments with two texts.
+"""Word orders and files: JSON lines, and CoNLL-U with an order in a comment.
 
 A `WordOrder` says in which order the words of a sentence stand in another language. In Python words count from 1, as
 everywhere; in JSON lines and alignments they count from 0, as the tools that write those do.
@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from treetune.corpus.conllu import format_conllu, read_conllu
-from treetune.corpus.files import STANDARD_STREAM, StrPath, display_name, open_output, read_lines, write_texts
+from treetune.corpus.files import STANDARD_STREAM, StrPath, display_name, read_lines, write_texts
 from treetune.corpus.formats import FORMATS, Format, bare_name, find_format, format_of, names
 from treetune.corpus.sentence import Example, Sentence, Tree, comment_value, name_sentence, with_comment
 from treetune.errors import DataError
@@ -32,11 +32,13 @@ class WordOrder:
         words: Some or all words of the sentence, from 1, each once.
         links: Pairs (word, place in the other sentence, from 1) that it was made from, if they are known.
         target: The words of the other sentence, if they are known.
+        confidence: How far the links can be trusted, from 0 to 1; None if nobody said.
     """
 
     words: tuple[int, ...]
     links: tuple[tuple[int, int], ...] = ()
     target: tuple[str, ...] = ()
+    confidence: float | None = None
 
     @classmethod
     def of_links(cls, links: Iterable[tuple[int, int]], target: Sequence[str] = ()) -> WordOrder:
@@ -99,58 +101,6 @@ def order_format(path: StrPath) -> Format:
     return format_of(path, holding="orders") or FORMATS["conllu"]
 
 
-def read_alignments(links: StrPath, source: StrPath, target: StrPath) -> Iterator[Ordered]:
-    """Yield sentences with the orders that word alignments give them.
-
-    Args:
-        links: A file with a line ``0-0 1-2`` for each sentence: pairs of a source and a target word, counted from 0.
-        source: The sentences to be reordered, one a line, words separated by spaces.
-        target: Their translations, line by line.
-    """
-    files = [iter(read_lines(path)) for path in (links, source, target)]
-    number = 0
-    while True:
-        lines = [next(file, None) for file in files]
-        number += 1
-        if all(line is None for line in lines):
-            return
-        for line, path in zip(lines, (links, source, target), strict=True):
-            if line is None:
-                raise DataError(
-                    f"expected as many lines in all three files, found the end of this one before line {number} of "
-                    "another",
-                    path=display_name(path),
-                )
-        words, others = str(lines[1]).split(), str(lines[2]).split()
-        try:
-            order = WordOrder.of_links(_parse_links(str(lines[0]), len(words), len(others)), others)
-        except DataError as error:
-            raise DataError(error.problem, path=display_name(links), line=number) from None
-        yield Ordered(Sentence.of(words), order, Tree.unknown(len(words)))
-
-
-def write_alignments(items: Iterable[Ordered], links: StrPath, source: StrPath, target: StrPath) -> int:
-    """Write the alignments behind orders, and both texts, in the form that `read_alignments` reads.
-
-    Raises:
-        DataError: an order does not know the links it was made from.
-    """
-    count = 0
-    with open_output(links) as links_out, open_output(source) as source_out, open_output(target) as target_out:
-        for item in items:
-            count += 1
-            order = item.order
-            if (order.words and not order.links) or not order.target:
-                raise DataError(
-                    f"{name_sentence(count, item.sentence)}: expected an order with links and the words of the other "
-                    "language, found the order alone; write JSON lines instead"
-                )
-            links_out.write(" ".join(f"{word - 1}-{place - 1}" for word, place in order.links) + "\n")
-            source_out.write(" ".join(item.sentence.forms[1:]) + "\n")
-            target_out.write(" ".join(order.target) + "\n")
-    return count
-
-
 def format_order_json(item: Ordered) -> str:
     """Return a sentence and its order as one JSON line, counted from 0."""
     content: dict[str, Any] = {}
@@ -163,6 +113,8 @@ def format_order_json(item: Ordered) -> str:
         content["links"] = [[word - 1, place - 1] for word, place in item.order.links]
     if item.order.target:
         content["target_tokens"] = list(item.order.target)
+    if item.order.confidence is not None:
+        content["confidence"] = item.order.confidence
     return json.dumps(content, ensure_ascii=False) + "\n"
 
 
@@ -202,6 +154,11 @@ def _from_json(line: str) -> Ordered:
         order = WordOrder.of_links(pairs, target)
     else:
         raise DataError('expected "order" or "links", found neither')
+    confidence = content.get("confidence")
+    if confidence is not None:
+        if not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
+            raise DataError(f'expected "confidence" from 0 to 1, found {confidence!r}')
+        order = replace(order, confidence=float(confidence))
     order.check(len(tokens))
     sentence = Sentence.of(tokens)
     if isinstance(content.get("id"), str):
@@ -267,18 +224,6 @@ def format_order_comments(item: Ordered) -> str:
         text = " ".join(f"{word}-{place}" for word, place in item.order.links)
         sentence = with_comment(sentence, LINKS_COMMENT, text)
     return format_conllu(sentence, item.tree)
-
-
-def _parse_links(text: str, size: int, target_size: int) -> Iterator[tuple[int, int]]:
-    for pair in text.split():
-        word, dash, place = pair.partition("-")
-        if not (dash and word.isdecimal() and place.isdecimal()):
-            raise DataError(f"expected links such as 0-0 1-2, found {pair!r}")
-        if int(word) >= size or int(place) >= target_size:
-            raise DataError(
-                f"expected links up to {size - 1}-{target_size - 1}, the last words of the two sentences, found {pair}"
-            )
-        yield int(word) + 1, int(place) + 1
 
 
 def _beside(path: StrPath) -> Path | None:

@@ -18,7 +18,7 @@ from treetune.features.encoding import FIRST_ID, Encoder
 from treetune.features.templates import TemplateSet
 from treetune.filters import _kernels as kernels
 from treetune.filters.pairs import compile_pairs
-from treetune.filters.svm import make_work
+from treetune.filters.roles import make_work
 from treetune.filters.templates import compile_templates
 from treetune.weights._flat_kernels import FULLEST, KEY_SHIFT, place_entries
 from treetune.weights.flat import ALL_BITS

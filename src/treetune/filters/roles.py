@@ -40,3 +40,14 @@ def gold_roles(heads: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[
     np.add.at(passing, last, -1)
     roles[:, kernels.ROOT] = is_word & (heads == 0) & (np.cumsum(passing)[:-1] == 0)
     return roles
+
+
+def make_work(longest: int, templates: int) -> kernels.FilterWork:
+    """Return working memory for sentences of up to `longest` words."""
+    return kernels.FilterWork(
+        features=np.empty(templates, np.uint64),
+        places=np.empty(templates, np.int64),
+        scores=np.empty((longest + 1, kernels.ROLES), np.float32),
+        bounds=np.empty((longest + 1, kernels.BOUNDS), np.float32),
+        tags=np.empty(longest + 1, np.int32),
+    )

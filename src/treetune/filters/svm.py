@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from treetune.filters import _kernels as kernels
 from treetune.filters import _training_kernels as training
-from treetune.filters.roles import ROLES, gold_roles
+from treetune.filters.roles import ROLES, gold_roles, make_work
 
 # Of the arcs of held-out trees, this part must survive each classifier (footnote 9 of the paper).
 COVERAGE = 0.9993
@@ -74,17 +74,6 @@ class FilterData:
             make_work(self.longest, 1), np.empty(size * size, np.uint8), counts,
         )  # fmt: skip
         return counts[1] / max(1, counts[0]), 1 - counts[3] / max(1, counts[2])
-
-
-def make_work(longest: int, templates: int) -> kernels.FilterWork:
-    """Return working memory for sentences of up to `longest` words."""
-    return kernels.FilterWork(
-        features=np.empty(templates, np.uint64),
-        places=np.empty(templates, np.int64),
-        scores=np.empty((longest + 1, kernels.ROLES), np.float32),
-        bounds=np.empty((longest + 1, kernels.BOUNDS), np.float32),
-        tags=np.empty(longest + 1, np.int32),
-    )
 
 
 def train_role(

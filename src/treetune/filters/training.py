@@ -22,8 +22,8 @@ from treetune.filters.arc_filter import (
 )
 from treetune.filters.latent_svm import train_joint
 from treetune.filters.pairs import PAIR_WEIGHTS
-from treetune.filters.roles import ROLES
-from treetune.filters.svm import PAIR_COSTS, RATIOS, FilterData, make_work, train_pairs, train_role, train_vine
+from treetune.filters.roles import ROLES, make_work
+from treetune.filters.svm import PAIR_COSTS, RATIOS, FilterData, train_pairs, train_role, train_vine
 from treetune.filters.templates import FAMILY, compile_templates
 from treetune.weights._flat_kernels import KEY_SHIFT
 from treetune.weights.store import LARGEST_INT16

@@ -43,8 +43,8 @@ Doubtful = dict[int, list[int]]
 
 # Sentences of the home domain per answered sentence: in cross-validation, and in the final training.
 HOME_RATE_TRIAL, HOME_RATE = 1, 8
-# Sentences of the home domain on which it is watched, and the largest loss of attachment there, in points.
-WATCHED, MOST_LOST = 500, 0.3
+# Sentences of the home domain on which it is watched.
+WATCHED = 500
 # The share of the start in the weights, and what is tried next if more is lost, or at once if there are no sentences of
 # the home domain.
 START_SHARE, MORE_OF_START = 0.25, (0.5, 0.75)
@@ -169,13 +169,15 @@ class _Run:
         if held_out.is_better:
             self.say(f"training on all answers: {setting}")
             adapted, home = self._final(setting, doubtful)
+            if home.is_harmed:
+                adapted = self.parser
         after = adapted.predict_batch([one.sentence for one in self.answers], threads=self.threads)
         changed = [
             (one, old, new) for one, old, new in zip(self.given, self.start_trees, after, strict=True) if old != new
         ]
         return Adaptation(
             pipeline=self.pipeline.with_parser(adapted),
-            is_adapted=held_out.is_better,
+            is_adapted=held_out.is_better and not (home is not None and home.is_harmed),
             setting=setting,
             trials=tuple((one, sum(afters[one])) for one in settings),
             held_out=held_out,
@@ -291,9 +293,11 @@ class _Run:
         for share in shares:
             parser = self._trained(setting, everything, doubtful, HOME_RATE, share)
             home = self._watch(parser)
-            if home.lost <= MOST_LOST:
+            if not home.loses_much:
                 break
-            self.say(f"the home domain loses {home.lost:.2f} points of {home.measure}; again, nearer to the start")
+            is_last = share == shares[-1]
+            then = "no nearer to the start is tried" if is_last else "again, nearer to the start"
+            self.say(f"the home domain loses {home.lost:.2f} points of {home.measure}; {then}")
         cast: Any = parser
         cast.calibration = getattr(self.parser, "calibration", None)
         return parser, home

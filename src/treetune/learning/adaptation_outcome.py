@@ -20,6 +20,8 @@ FEW_SENTENCES = 30
 SIGNIFICANT, SIGNIFICANT_OF_FEW = 0.05, 0.01
 # What so many more sentences would bring is estimated.
 MORE_ANSWERS = 50
+# The largest loss of attachment in the home domain, in points.
+MOST_LOST = 0.3
 
 
 @dataclass(frozen=True)
@@ -143,6 +145,16 @@ class Home:
         """By how many points it is worse."""
         return self.before - self.after
 
+    @property
+    def loses_much(self) -> bool:
+        """Whether it is worse by more than is allowed."""
+        return self.lost > MOST_LOST
+
+    @property
+    def is_harmed(self) -> bool:
+        """Whether trees say so; agreement with the start may be lost by what was learned."""
+        return self.measure == "LAS" and self.loses_much
+
 
 @dataclass(frozen=True)
 class Adaptation:
@@ -150,7 +162,8 @@ class Adaptation:
 
     Attributes:
         pipeline: The adapted model, or the one given if `is_adapted` is false.
-        is_adapted: Whether held-out answers were significantly more often right after learning.
+        is_adapted: Whether held-out answers were significantly more often right after learning, and the home domain
+            not harmed.
         setting: The setting with the most right answers.
         trials: Right answers by setting, held out.
         held_out: Before and after under the chosen setting, sentence by sentence.
@@ -158,7 +171,7 @@ class Adaptation:
         doubts: The sentences that are not consistent.
         conventions: How main verbs were marked where people and treebanks differ.
         curve: (sentences learned from, share of held-out answers that are right); 0 sentences is the start.
-        home: The home domain before and after; None if nothing was adapted.
+        home: The home domain before and after learning; None if held-out answers were not better.
         changed: Numbers, from 0, of sentences that the model now parses otherwise, with both trees.
     """
 

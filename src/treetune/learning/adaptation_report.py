@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from treetune.corpus.sentence import Tree
 from treetune.evaluation.sections import Drawing, Panel, Section, Table
-from treetune.learning.adaptation_outcome import MORE_ANSWERS, Adaptation, Doubt
+from treetune.learning.adaptation_outcome import MORE_ANSWERS, MOST_LOST, Adaptation, Doubt
 from treetune.learning.answers import Answers
 
 
@@ -19,6 +19,9 @@ def decision(found: Adaptation) -> str:
     )
     if found.is_adapted:
         return f"adapted by {found.setting}: {tested}"
+    if found.home is not None and found.home.is_harmed:
+        lost = f"{found.home.lost:.2f} points of LAS, more than {MOST_LOST}"
+        return f"kept the model as it was, because the home domain would lose {lost}: {tested}"
     return f"kept the model as it was, because nothing was significantly better (p < {held.level:g}): {tested}"
 
 

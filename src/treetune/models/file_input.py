@@ -23,13 +23,18 @@ _LOOKS_LIKE_TREES = re.compile(r"\s*(?:#[^\n]*\n)*1(?:-\d+)?\t(?:[^\t\n]*\t){8}[
 
 @dataclass(frozen=True)
 class Input:
-    """A file and how to read it: `trees` whether its trees are wanted, `partial` whether they may be partial."""
+    """A file and how to read it.
+
+    `trees` says whether its trees are wanted, `partial` whether they may be partial, `closed_lines` whether the end of
+    a line ends a sentence of raw text whose format was not named, as in lists of questions without full stops.
+    """
 
     source: str
     format: Format
     lenient: bool = False
     trees: bool = False
     partial: bool = False
+    closed_lines: bool = False
 
     @property
     def is_text(self) -> bool:
@@ -64,7 +69,9 @@ class Input:
         return {"lines": True, "wrapped": False}.get(self.format.name)
 
     def _pieces(self) -> Iterator[str]:
-        return _checked_text(read_text(self.source), self.source)
+        pieces = _checked_text(read_text(self.source), self.source)
+        # An empty line ends a paragraph, and so a sentence.
+        return (piece.replace("\n", "\n\n") for piece in pieces) if self.closed_lines else pieces
 
 
 def _checked_text(pieces: Iterator[str], path: str) -> Iterator[str]:

@@ -49,6 +49,7 @@ PARSERS: dict[str, Preset] = {
     "backward": Preset("transition", "arc-eager beam parser from the last word to the first", {"backward": True}),
     "graph": Preset("graph", "graph parser of first order", {"order": 1}),
     "graph2": Preset("graph", "graph parser of second order (adjacent siblings)", {"order": 2}),
+    "graph3": Preset("graph", "graph parser of third order (siblings and grandparents)", {"order": 3}),
 }
 TAGGERS: dict[str, Preset] = {
     "tag": Preset("tagger", "tags of words", {"spans": False}),

@@ -8,7 +8,7 @@ modifies a noun. The copula is the predicate of its clause. Prepositions and sub
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -28,6 +28,9 @@ _OF_PREDICATE = frozenset(("aux", "advcl", "discourse", "vocative", "parataxis",
 # Before a preposition they modify it: just before noon.
 _BEFORE_PREPOSITIONS = frozenset(("advmod", "obl", "nmod", "discourse", "cc", "nummod", "det"))
 _SUBJECTS = frozenset(("nsubj", "csubj", "expl"))
+
+# Makes the expression of a word with some of its dependents.
+Builder = Callable[[int, list[int]], Draft]
 
 
 def from_ud(sentence: Sentence, tree: Tree) -> Expression:
@@ -65,12 +68,19 @@ class _Converter:
         for word in self.words:
             if self.labels[word] == "obl" and self._is_agent(word):
                 self.labels[word] = "obl:agent"
+        self.agents = {word for word in self.words if self.labels[word] == "obl:agent"}
+        self.agents |= {one for word in self.agents for one in self.of(self.kids[word], "conj") if self._is_by(one)}
 
     def _heads(self, tree: Tree) -> list[int]:
         """Return heads that are words: dependents of punctuation are those of its head."""
         heads, wanted = list(tree.heads), set(self.words)
         for word in self.words:
             while heads[word] > 0 and heads[word] not in wanted:
+                heads[word] = heads[heads[word]]
+        # In Paris and in London: parsers join London to the first preposition.
+        cased = {heads[word] for word in self.words if self.labels[word] == "case"}
+        for word in self.words:
+            if self.labels[word] == "conj" and self.labels[heads[word]] == "case" and word in cased:
                 heads[word] = heads[heads[word]]
         first, *others = [word for word in self.words if heads[word] == 0]
         self.labels[first] = "root"
@@ -94,13 +104,12 @@ class _Converter:
 
     def _is_agent(self, word: int) -> bool:
         """Whether a nominal names who does what a passive verb says."""
-        cases = [self.sentence.forms[kid].lower() for kid in self.of(self.kids[word], "case")]
         siblings = [self.labels[kid] for kid in self.kids[self.heads[word]]]
-        return (
-            len(cases) == 1
-            and cases[0] in self.lists["agents"]
-            and ("aux:pass" in siblings or "nsubj:pass" in siblings)
-        )
+        return self._is_by(word) and ("aux:pass" in siblings or "nsubj:pass" in siblings)
+
+    def _is_by(self, word: int) -> bool:
+        cases = self.of(self.kids[word], "case")
+        return len(cases) == 1 and self.sentence.forms[cases[0]].lower() in self.lists["agents"]
 
     def convert(self) -> Expression:
         return self.phrase(self.kids[0][0]).finish()
@@ -113,12 +122,35 @@ class _Converter:
 
     def phrase(self, word: int) -> Draft:
         """Return all below a word, with what is coordinated with it, and its prepositions or subordinators."""
+        outer = self.prepositional_conjuncts(word)
+        return self.coordination(word, self.kids[word], outer) if outer else self.opened(word, self.kids[word])
+
+    def openers(self, word: int) -> list[int]:
+        """Return the prepositions and subordinators that open the phrase of a word."""
         kids = self.kids[word]
         # The preposition of a nominal predicate belongs to the nominal, that of an agent is an operator.
-        keeps_case = bool(self.of(kids, "cop")) or self.labels[word] == "obl:agent"
-        openers = [] if keeps_case else self.of(kids, "case")
-        if self._marks_are_prepositions(word, kids):
-            openers = openers + self.of(kids, "mark")
+        if self.of(kids, "cop") or word in self.agents:
+            return self.of(kids, "mark") if self._marks_are_prepositions(word, kids) else []
+        return self.of(kids, "case", *(["mark"] if self._marks_are_prepositions(word, kids) else []))
+
+    def prepositional_conjuncts(self, word: int) -> list[int]:
+        """Return the conjuncts of a prepositional phrase that have prepositions of their own.
+
+        Conjuncts without one are below the preposition before them: in Paris, and to Rome and Bonn.
+        """
+        conjuncts = self.of(self.kids[word], "conj")
+        found = [kid for kid in conjuncts if self.openers(kid)] if conjuncts and self.openers(word) else []
+        if found:
+            for kid in conjuncts:
+                above = max((one for one in found if one < kid), default=None)
+                if above is not None and kid not in found:
+                    self.kids[word].remove(kid)
+                    self.kids[above] = sorted([*self.kids[above], kid])
+        return found
+
+    def opened(self, word: int, kids: Sequence[int]) -> Draft:
+        """Return a phrase or clause with its prepositions or subordinators, and what is coordinated below them."""
+        openers = [kid for kid in self.openers(word) if kid in kids]
         if not openers:
             return self.coordination(word, kids)
         outside = [kid for kid in kids if kid < min(openers) < word and self.relations[kid] in _BEFORE_PREPOSITIONS]
@@ -131,6 +163,8 @@ class _Converter:
             return False
         marks = self.of(kids, "mark")
         forms = [self.sentence.forms[mark].lower() for mark in marks]
+        if relation == "conj":
+            relation = self.relations[self.heads[word]]
         complementizers = self.lists["complementizers"] - ({"if"} if relation == "advcl" else set())
         return bool(marks) and not any(form in complementizers for form in forms)
 
@@ -147,29 +181,44 @@ class _Converter:
         found.put(2, inner)
         return found
 
-    def coordination(self, word: int, kids: Sequence[int]) -> Draft:
-        """Return a phrase or clause with its conjuncts."""
+    def coordination(self, word: int, kids: Sequence[int], outer: Sequence[int] = ()) -> Draft:
+        """Return a phrase or clause with its conjuncts; `outer` are those of a prepositional phrase as a whole."""
         conjuncts, items = self.of(kids, "conj"), self.of(kids, "list")
+        if outer:
+            conjuncts, items = list(outer), []
+        elif self.of(kids, "cop"):
+            # He is tall and strong: one complement.
+            conjuncts = [kid for kid in conjuncts if self.is_clause(kid, self.kids[kid])]
         rest = [kid for kid in kids if kid not in conjuncts and kid not in items]
+        build = self.opened if outer else self.core
         if not conjuncts and not items:
-            return self.core(word, rest)
+            return build(word, rest)
         operators = [kid for one in conjuncts for kid in self.of(self.kids[one], "cc")]
-        if self.is_clause(word, rest) or not (operators or items):
-            found = self.core(word, rest)
+        if not (operators or items) or (not outer and self.is_clause(word, rest)):
+            found = build(word, rest)
             for kid in conjuncts + items:
                 found.add("&", self.phrase(kid))
             return found
-        return self.collection(word, rest, conjuncts, items)
-
-    def collection(self, word: int, rest: list[int], conjuncts: list[int], items: list[int]) -> Draft:
-        """Return ``and{a, b}``, or ``|a, b|`` without a conjunction; later dependents of `a` modify the whole."""
-        operators = [kid for one in conjuncts for kid in self.of(self.kids[one], "cc")]
         for one in conjuncts:
             self.kids[one] = [kid for kid in self.kids[one] if kid not in operators]
+        return self.collection(word, rest, operators, conjuncts, items, build=build)
+
+    def collection(
+        self,
+        word: int,
+        rest: list[int],
+        operators: list[int],
+        conjuncts: list[int],
+        items: list[int],
+        *,
+        build: Builder,
+    ) -> Draft:
+        """Return ``and{a, b}``, or ``|a, b|`` without a conjunction; later dependents of `a` modify the whole."""
         before = [kid for kid in self.of(rest, "cc") if operators]
         limit = min(operators[-1:] or conjuncts[:1] or items[:1])
-        shared = [kid for kid in rest if kid > limit > word and kid not in before]
-        first = self.core(word, [kid for kid in rest if kid not in shared and kid not in before])
+        opening = self.openers(word) if build == self.opened else []
+        shared = [kid for kid in rest if kid > limit > word and kid not in before and kid not in opening]
+        first = build(word, [kid for kid in rest if kid not in shared and kid not in before])
         members = [first, *(self.phrase(kid) for kid in sorted(conjuncts + items))]
         found = Draft("collection" if operators else "sequence")
         if operators:
@@ -218,24 +267,31 @@ class _Converter:
     def copular(self, word: int, kids: Sequence[int], copula: int) -> Draft:
         """Return ``[is, subject, complement]``."""
         inner = [kid for kid in kids if kid != copula and self._stays_inside(kid, word, copula)]
+        if not self.of(inner, "conj"):
+            inner = [kid for kid in inner if self.relations[kid] != "cc"]
         rest = [kid for kid in kids if kid != copula and kid not in inner]
-        cases = self.of(inner, "case")
-        complement, inner = self.compound(word, [kid for kid in inner if kid not in cases])
-        self.modify(complement, inner)
-        if cases:
-            complement = self.preposition(cases, [], complement)
+        complement = self.complement(word, inner)
         predicate = self.symbol(copula)
         own = [kid for kid in rest if not self.is_argument(kid)] + self.kids[copula]
         return self.clause(word, predicate, [kid for kid in rest if self.is_argument(kid)], own, complement)
 
+    def complement(self, word: int, kids: list[int]) -> Draft:
+        """Return a nominal predicate with those dependents that are not its clause's."""
+        every, self.kids[word] = self.kids[word], kids
+        found = self.phrase(word)
+        self.kids[word] = every
+        return found
+
     def _stays_inside(self, kid: int, word: int, copula: int) -> bool:
         """Whether a dependent of a nominal predicate is part of it, not of its clause."""
         relation = self.relations[kid]
-        if relation in _SUBJECTS or relation in _OF_PREDICATE or (kid < copula) != (word < copula):
+        if relation == "conj":
+            return True
+        if relation in _SUBJECTS or relation in _OF_PREDICATE - {"mark"} or (kid < copula) != (word < copula):
             return False
         if relation == "advmod":
             return kid == word - 1 and self.sentence.forms[kid].lower() not in ("not", "n't")
-        return relation not in ("cc",)
+        return relation != "cc" or self.labels[kid] == "cc:preconj"
 
     def is_argument(self, kid: int) -> bool:
         return self._look_up(self.arguments, kid) is not None

@@ -10,6 +10,7 @@ from fastapi import FastAPI
 
 from treetune.corpus.sentence import Sentence
 from treetune.errors import ConfigError
+from treetune.web.model_store import ModelStore
 from treetune.web.server import create_app
 from treetune.web.settings import Settings
 
@@ -30,11 +31,15 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def load_app(settings: Settings) -> FastAPI:
-    """Return the application with all models of the operator, which have parsed something: none waits for kernels."""
-    app = create_app(settings)
+    """Return the application with all models of the operator, which have parsed something: none waits for kernels.
+
+    Nothing is written before all of them are loaded.
+    """
+    models = ModelStore(settings.models, settings.jobs)
     for name in settings.models:
-        pipeline = app.state.server.models.get(name)
+        pipeline = models.get(name)
         pipeline("One." if pipeline.tokenizer is not None else Sentence.of(["One", "."]))
+    app = create_app(settings, models)
     # What is there by now stays: it need not be looked through for garbage again and again.
     gc.collect()
     gc.freeze()

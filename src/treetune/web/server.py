@@ -56,22 +56,21 @@ class Server:
         raise unknown_name("model", name, names)
 
 
-def create_app(settings: Settings) -> FastAPI:
-    """Return the application of a server."""
+def create_app(settings: Settings, models: ModelStore | None = None) -> FastAPI:
+    """Return the application of a server; without `models` they are loaded when they are asked for."""
     from treetune.web.annotation_api import router as annotation_routes
     from treetune.web.pages import router as pages
     from treetune.web.parsing_api import router as parsing_routes
 
     settings.folder.mkdir(parents=True, exist_ok=True)
     sessions = connect(settings.database_url)
-    jobs = settings.folder / "treetune-adaptations"
     limits = settings.limits
     server = Server(
         settings=settings,
-        models=ModelStore(settings.models, jobs),
+        models=models or ModelStore(settings.models, settings.jobs),
         queue=RequestQueue(limits.queue, limits.seconds),
         projects=Projects(sessions),
-        adaptations=Adaptations(sessions, jobs),
+        adaptations=Adaptations(sessions, settings.jobs),
         guard=Guard(server_secret(sessions), settings.tokens, limits),
     )
 

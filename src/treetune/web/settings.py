@@ -63,6 +63,11 @@ class Settings:
         """The address of the database."""
         return self.database or f"sqlite:///{self.folder / 'treetune.db'}"
 
+    @property
+    def jobs(self) -> Path:
+        """Where the adaptations are, a folder for each."""
+        return self.folder / "treetune-adaptations"
+
 
 def is_loopback(host: str) -> bool:
     """Whether only programs of this machine reach a server at this address."""

@@ -66,7 +66,8 @@ class Lesson:
         self.best_labels: dict[tuple[int, int], int] = {}
         self.gaps = [0.0] * (self.n + 1)
         self.scores = self._arc_scores()
-        self.siblings = self._sibling_scores() if self.config.order == 2 else None
+        self.siblings = self._sibling_scores() if self.config.order >= 2 else None
+        self.grands = self._grand_scores() if self.config.order == 3 else None
 
     def _sum(self, features: Sequence[int]) -> float:
         total = 0.0
@@ -134,11 +135,21 @@ class Lesson:
                     scores[head, dependent, place] = total
         return scores
 
+    def _grand_scores(self) -> Scores:
+        scores = np.full((self.n + 1,) * 3, -np.inf)
+        for head in range(1, self.n + 1):
+            for dependent in range(1, self.n + 1):
+                for grand in range(self.n + 1):
+                    if len({head, dependent, grand}) == 3:
+                        groups = self.features.grandparent_features(head, dependent, grand)
+                        scores[head, dependent, grand] = sum(float(np.float32(self._sum(group))) for group in groups)
+        return scores
+
     def _found(self) -> list[tuple[Heads, float]]:
         """The best trees by the searches of the room, which have twins of their own."""
         k = self.twin.learner.k
         if self.config.decoder == "projective":
-            found = k_best_projective(self.scores, k, siblings=self.siblings)
+            found = k_best_projective(self.scores, k, siblings=self.siblings, grands=self.grands)
         elif self.siblings is None:
             found = k_best_spanning(self.scores, k)
         else:
@@ -159,6 +170,10 @@ class Lesson:
         total = 0.0
         for word in range(1, self.n + 1):
             total += float(self.scores[self.gold[word], word])
+        if self.grands is not None:
+            for word in range(1, self.n + 1):
+                if self.gold[word]:
+                    total += float(self.grands[self.gold[word], word, self.gold[self.gold[word]]])
         if self.siblings is not None:
             rightward = [word for word in range(1, self.n + 1) if self.gold[word] < word]
             leftward = [word for word in range(self.n, 0, -1) if self.gold[word] > word]
@@ -175,7 +190,8 @@ class Lesson:
             for word in range(1, self.n + 1)
             for pair in self.features.arc_pairs(heads[word], word, labels[word], joint=self.config.joint)
         ]
-        return pairs + (self.features.sibling_pairs(heads) if self.config.order == 2 else [])
+        pairs += self.features.sibling_pairs(heads) if self.config.order >= 2 else []
+        return pairs + (self.features.grandparent_pairs(heads) if self.config.order == 3 else [])
 
     def tree_changes(self) -> Changes:
         """Gold before each of the best trees by its loss; for the perceptron, before the best one."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from graph_scoring_twin import ARC_OUTPUT, ArcTwin
-from graph_twins import Scores, all_trees
+from graph_twins import Scores, all_trees, plain_score
 from numpy.typing import NDArray
 
 from treetune.corpus.sentence import Example, Sentence, Tree
@@ -177,6 +177,25 @@ class SentenceTwin:
                         scores[head, dependent, sibling] = self._sibling_score(head, dependent, sibling)
         return scores
 
+    @cached_property
+    def grands(self) -> Scores | None:
+        """The scores of grandparents [head, dependent, head of the head]."""
+        if self.order < 3:
+            return None
+        n = self.features.n
+        scores = np.zeros((n + 1, n + 1, n + 1))
+        for head in range(1, n + 1):
+            for dependent in range(1, n + 1):
+                for grand in range(n + 1):
+                    if len({head, dependent, grand}) == 3:
+                        groups = self.features.grandparent_features(head, dependent, grand)
+                        scores[head, dependent, grand] = self.sum_arcs([f for group in groups for f in group])
+        return scores
+
+    def plain_score(self, heads: tuple[int, ...]) -> float:
+        """The score of a tree by the definition, without labels of a second stage."""
+        return plain_score(self.scores, self.siblings, heads, self.grands)
+
     def _sibling_score(self, head: int, dependent: int, sibling: int | None) -> float:
         groups = self.features.sibling_features(head, dependent, sibling)
         return self.sum_arcs([feature for group in groups for feature in group])
@@ -249,8 +268,10 @@ def _met(twin: ArcTwin, config: GraphConfig, draw: random.Random) -> tuple[set[i
                 labels.update(twin.label_features(head, dependent))
     for _ in range(12):
         heads = random_heads(draw, twin.n, projective=False)
-        if config.order == 2:
+        if config.order >= 2:
             arcs.update(feature for feature, _ in twin.sibling_pairs(heads))
+        if config.order == 3:
+            arcs.update(feature for feature, _ in twin.grandparent_pairs(heads))
         if not config.joint:
             for word in range(1, twin.n + 1):
                 labels.update(twin.label_features(heads[word], word, heads))

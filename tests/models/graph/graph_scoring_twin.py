@@ -115,6 +115,10 @@ class ArcTwin:
             place, shift, value = split(atom)
             if place == "A":
                 number = self.of_arc(kind, value, head, dependent)
+                if kind == "grandparent":
+                    grand = places["G"]
+                    assert grand is not None
+                    number += 2 * (grand > head)
             else:
                 number = self.value(places[place], shift, value)
             total += mix(number + seed_of(atom))
@@ -151,6 +155,14 @@ class ArcTwin:
         places = {"H": head, "D": dependent, "S": sibling}
         return [[self.feature("sibling", template, places) for template in group] for group in self.groups("sibling")]
 
+    def grandparent_features(self, head: int, dependent: int, grand: int) -> list[list[int]]:
+        """For each group, the features of a dependent and the head of its head."""
+        places = {"H": head, "D": dependent, "G": grand}
+        return [
+            [self.feature("grandparent", template, places) for template in group]
+            for group in self.groups("grandparent")
+        ]
+
     def label_features(self, head: int, dependent: int, heads: Sequence[int] | None = None) -> list[int]:
         """The features of a label; those that look at the tree need its heads."""
         places: dict[str, int | None] = {"H": head, "D": dependent}
@@ -178,9 +190,19 @@ class ArcTwin:
         ]
         return [(feature, ARC_OUTPUT) for group in groups for feature in group]
 
+    def grandparent_pairs(self, heads: Sequence[int]) -> list[Pair]:
+        groups = [
+            group
+            for word in range(1, len(heads))
+            if heads[word]
+            for group in self.grandparent_features(heads[word], word, heads[heads[word]])
+        ]
+        return [(feature, ARC_OUTPUT) for group in groups for feature in group]
+
     def tree_pairs(self, heads: Sequence[int], labels: Sequence[int], *, joint: bool, order: int) -> list[Pair]:
         """All (feature, output) pairs of a tree."""
-        pairs = self.sibling_pairs(heads) if order == 2 else []
+        pairs = self.sibling_pairs(heads) if order >= 2 else []
+        pairs += self.grandparent_pairs(heads) if order == 3 else []
         for word in range(1, len(heads)):
             pairs += self.arc_pairs(heads[word], word, labels[word], joint=joint)
             if not joint:

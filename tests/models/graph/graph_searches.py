@@ -2,7 +2,7 @@
 
 `scores[h, d]` is the score of the arc from h to d, both counted from the root 0; -inf forbids an arc.
 `siblings[h, d, s]` is added when s is the dependent of h that is nearest to d between h and d; `siblings[h, d, h]` when
-there is none.
+there is none. `grands[h, d, g]` is added when g is the head of h, which is not the root.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from treetune.models.base import Candidate
 from treetune.models.graph import _kernels as kernels
-from treetune.models.graph._arc_kernels import KINDS
+from treetune.models.graph._arc_kernels import DIRECTIONS, KINDS
 from treetune.models.graph._sentence_kernels import ProjectiveLists, SpanningLists
 from treetune.models.graph._sibling_kernels import LAYOUT, Siblings
-from treetune.models.graph.charts import make_projective, make_spanning
+from treetune.models.graph._third_order_kernels import Grandparents
+from treetune.models.graph.charts import make_arcs, make_projective, make_spanning
 from treetune.weights._flat_kernels import FlatStore
 
 ScoredHeads = Candidate[NDArray[np.int32]]
@@ -42,7 +43,7 @@ def remembered(siblings: Scores | None, size: int) -> Siblings:
         thirds=np.zeros(size + 1, np.int32),
         none=size,
         parts=np.zeros((6, size + 1, 0), np.uint64),
-        extra=np.zeros((KINDS + 2, 0), np.uint64),
+        extra=np.zeros((KINDS + DIRECTIONS, 0), np.uint64),
         features=np.zeros(0, np.uint64),
         targets=np.zeros(0, np.int64),
         indices=np.zeros(0, np.int64),
@@ -62,22 +63,37 @@ def found(count: int, heads: NDArray[np.int32], out: Scores) -> list[ScoredHeads
 
 
 def k_best_projective(
-    scores: Scores, k: int, *, siblings: Scores | None = None, space: ProjectiveLists | None = None
+    scores: Scores,
+    k: int,
+    *,
+    siblings: Scores | None = None,
+    grands: Scores | None = None,
+    space: ProjectiveLists | None = None,
 ) -> list[ScoredHeads]:
     """Return up to `k` different projective trees, best first."""
     scores, known = prepare(scores, siblings)
-    chart, lists = make_projective(len(scores) - 1, k=k) if space is None else space
+    third_order = grands is not None
+    chart, lists = make_projective(len(scores) - 1, k=k, third_order=third_order) if space is None else space
+    third = None
+    if grands is not None:
+        # Scores of the two sides of a head are kept apart.
+        sides = remembered(grands, len(scores)), remembered(grands, len(scores))
+        third = Grandparents(make_arcs(len(scores) - 1), *sides)
     heads, out = np.empty((k, len(scores)), np.int32), np.empty(k)
     if k == 1:
-        return found(kernels.best_projective(scores, known, chart, heads, out), heads, out)
-    return found(kernels.k_best_projective(scores, known, chart, lists, heads, out), heads, out)
+        return found(kernels.best_projective(scores, known, third, chart, heads, out), heads, out)
+    return found(kernels.k_best_projective(scores, known, third, chart, lists, heads, out), heads, out)
 
 
 def best_projective(
-    scores: Scores, siblings: Scores | None = None, *, space: ProjectiveLists | None = None
+    scores: Scores,
+    siblings: Scores | None = None,
+    *,
+    grands: Scores | None = None,
+    space: ProjectiveLists | None = None,
 ) -> ScoredHeads | None:
     """Return the best projective tree, or None if the allowed arcs make no such tree."""
-    return next(iter(k_best_projective(scores, 1, siblings=siblings, space=space)), None)
+    return next(iter(k_best_projective(scores, 1, siblings=siblings, grands=grands, space=space)), None)
 
 
 def k_best_spanning(scores: Scores, k: int, *, space: SpanningLists | None = None) -> list[ScoredHeads]:

@@ -35,6 +35,22 @@ def draw_scores(n: int, seed: int, kind: str) -> tuple[Scores, Scores]:
     return scores, siblings
 
 
+def draw_grands(n: int, seed: int, kind: str) -> Scores:
+    """Draw scores of grandparents [h, d, g]; what no tree has is NaN."""
+    rng = np.random.default_rng([n, seed, 3])
+    grands = rng.normal(size=(n + 1, n + 1, n + 1))
+    if "ties" in kind:
+        grands = np.round(grands)
+    if kind == "tenths":
+        grands = np.round(2 * grands) * 0.1
+    if "holes" in kind:
+        grands[rng.random(grands.shape) < 0.1] = -np.inf
+    for h, d, g in itertools.product(range(n + 1), repeat=3):
+        if 0 in (h, d) or len({h, d, g}) < 3 or min(h, d) < g < max(h, d):
+            grands[h, d, g] = np.nan
+    return grands
+
+
 def is_tree(heads: Tree) -> bool:
     """Whether the heads make a tree with one dependent of the root."""
     for d in range(1, len(heads)):
@@ -60,7 +76,9 @@ def all_trees(n: int, *, projective: bool) -> tuple[Tree, ...]:
     return tuple(tree for tree in heads if is_tree(tree) and (not projective or is_projective(tree)))
 
 
-def plain_score(scores: Scores, siblings: Scores | None, heads: Tree) -> float:
+def plain_score(
+    scores: Scores, siblings: Scores | None = None, heads: Tree = (), grands: Scores | None = None
+) -> float:
     """Sum the scores of a tree by the definition."""
     total = 0.0
     for d in range(1, len(heads)):
@@ -69,17 +87,21 @@ def plain_score(scores: Scores, siblings: Scores | None, heads: Tree) -> float:
         if siblings is not None:
             between = [s for s in range(1, len(heads)) if heads[s] == h and min(h, d) < s < max(h, d)]
             total += float(siblings[h, d, min(between, key=lambda s: abs(s - d), default=h)])
+        if grands is not None and h:
+            total += float(grands[h, d, heads[h]])
     return total
 
 
-def ranked_scores(scores: Scores, siblings: Scores | None, *, projective: bool) -> list[float]:
+def ranked_scores(
+    scores: Scores, siblings: Scores | None = None, grands: Scores | None = None, *, projective: bool
+) -> list[float]:
     """Return the scores of all allowed trees, best first."""
     trees = all_trees(len(scores) - 1, projective=projective)
-    found = [plain_score(scores, siblings, tree) for tree in trees]
+    found = [plain_score(scores, siblings, tree, grands) for tree in trees]
     return sorted((score for score in found if score > -np.inf), reverse=True)
 
 
-def plain_projective(scores: Scores, siblings: Scores | None) -> float:
+def plain_projective(scores: Scores, siblings: Scores | None = None) -> float:
     """Return the score of the best projective tree by recursion over spans."""
     n = len(scores) - 1
 
@@ -109,6 +131,36 @@ def plain_projective(scores: Scores, siblings: Scores | None) -> float:
         return max(arc(h, d) + half(d, end) for d in range(h + step, end + step, step))
 
     return max(half(r, 1) + half(r, n) + float(scores[0, r]) + extra(0, r, 0) for r in range(1, n + 1))
+
+
+def plain_third(scores: Scores, siblings: Scores, grands: Scores) -> float:
+    """Return the score of the best projective tree with grandparents, by recursion over spans and heads of heads."""
+    n = len(scores) - 1
+
+    @cache
+    def inner(h: int, s: int, d: int) -> float:
+        """Two half-trees side by side, of two dependents of h."""
+        i, j = min(s, d), max(s, d)
+        return max(half(h, i, m) + half(h, j, m + 1) for m in range(i, j))
+
+    @cache
+    def arc(g: int, h: int, d: int) -> float:
+        """The arc h -> d below g, the half-tree of d towards h, and all dependents of h before d."""
+        step = 1 if d > h else -1
+        best = half(h, d, h + step) + float(siblings[h, d, h])
+        for s in range(h + step, d, step):
+            best = max(best, arc(g, h, s) + inner(h, s, d) + float(siblings[h, d, s]))
+        return best + float(scores[h, d]) + float(grands[h, d, g])
+
+    @cache
+    def half(g: int, h: int, end: int) -> float:
+        """The dependents of h, itself one of g, on one side, with all below them, up to the word `end`."""
+        if h == end:
+            return 0.0
+        step = 1 if end > h else -1
+        return max(arc(g, h, d) + half(h, d, end) for d in range(h + step, end + step, step))
+
+    return max(half(0, r, 1) + half(0, r, n) + float(scores[0, r] + siblings[0, r, 0]) for r in range(1, n + 1))
 
 
 def plain_spanning(scores: Scores) -> float:

@@ -1,16 +1,21 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from graph_searches import best_projective, k_best_projective
 from graph_twins import (
     KINDS,
+    Scores,
     all_trees,
+    draw_grands,
     draw_scores,
     is_projective,
     is_tree,
     plain_projective,
     plain_score,
+    plain_third,
     ranked_scores,
 )
 from hypothesis import given, settings
@@ -18,16 +23,25 @@ from hypothesis import strategies as st
 
 from treetune.models.graph.charts import make_projective
 
-ORDERS = ("first order", "siblings")
+ORDERS = ("first order", "siblings", "grandparents")
+
+
+def draw_factors(n: int, seed: int, kind: str, order: str) -> tuple[Scores, dict[str, Any]]:
+    """Draw the scores of arcs, and those of what the order looks at besides."""
+    scores, siblings = draw_scores(n, seed, kind)
+    if order == "first order":
+        return scores, {}
+    if order == "siblings":
+        return scores, {"siblings": siblings}
+    return scores, {"siblings": siblings, "grands": draw_grands(n, seed, kind)}
 
 
 def check_list(n: int, seed: int, *, kind: str, order: str, ks: tuple[int, ...]) -> None:
     """Compare lists of every length in `ks` with the enumeration of all trees."""
-    scores, siblings = draw_scores(n, seed, kind)
-    sibling_scores = siblings if order == "siblings" else None
-    expected = ranked_scores(scores, sibling_scores, projective=True)
+    scores, factors = draw_factors(n, seed, kind, order)
+    expected = ranked_scores(scores, **factors, projective=True)
     for k in ks:
-        found = k_best_projective(scores, k, siblings=sibling_scores)
+        found = k_best_projective(scores, k, **factors)
         trees = [tuple(int(head) for head in tree.output) for tree in found]
         assert [tree.score for tree in found] == pytest.approx(expected[:k], abs=1e-9)
         assert [tree.score for tree in found] == sorted((tree.score for tree in found), reverse=True)
@@ -35,7 +49,7 @@ def check_list(n: int, seed: int, *, kind: str, order: str, ks: tuple[int, ...])
         for tree, heads in zip(found, trees, strict=True):
             assert is_tree(heads)
             assert is_projective(heads)
-            assert tree.score == pytest.approx(plain_score(scores, sibling_scores, heads), abs=1e-9)
+            assert tree.score == pytest.approx(plain_score(scores, heads=heads, **factors), abs=1e-9)
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -63,10 +77,9 @@ def test_six_words_equal_the_enumeration(kind: str, order: str) -> None:
     order=st.sampled_from(ORDERS),
 )
 def test_longer_sentences_equal_the_plain_recursion(n: int, seed: int, kind: str, order: str) -> None:
-    scores, siblings = draw_scores(n, seed, kind)
-    sibling_scores = siblings if order == "siblings" else None
-    best = best_projective(scores, sibling_scores)
-    expected = plain_projective(scores, sibling_scores)
+    scores, factors = draw_factors(n, seed, kind, order)
+    best = best_projective(scores, **factors)
+    expected = plain_third(scores, **factors) if "grands" in factors else plain_projective(scores, **factors)
     assert (best.score if best else -np.inf) == pytest.approx(expected, abs=1e-9)
 
 
@@ -79,11 +92,10 @@ def test_longer_sentences_equal_the_plain_recursion(n: int, seed: int, kind: str
     order=st.sampled_from(ORDERS),
 )
 def test_a_shorter_list_begins_a_longer_one(n: int, seed: int, k: int, kind: str, order: str) -> None:
-    scores, siblings = draw_scores(n, seed, kind)
-    sibling_scores = siblings if order == "siblings" else None
-    longer = k_best_projective(scores, k, siblings=sibling_scores)
-    shorter = k_best_projective(scores, k // 2, siblings=sibling_scores)
-    best = best_projective(scores, sibling_scores)
+    scores, factors = draw_factors(n, seed, kind, order)
+    longer = k_best_projective(scores, k, **factors)
+    shorter = k_best_projective(scores, k // 2, **factors)
+    best = best_projective(scores, **factors)
     assert [tree.score for tree in shorter] == pytest.approx([tree.score for tree in longer][: k // 2])
     assert (best is None) == (not longer)
     assert best is None or best.score == pytest.approx(longer[0].score)
@@ -140,11 +152,10 @@ def test_no_tree_is_no_candidate() -> None:
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_working_memory_leaves_no_trace(order: str) -> None:
-    space = make_projective(25, k=12)
+    space = make_projective(25, k=12, third_order=order == "grandparents")
     for n, k in ((25, 12), (3, 2), (17, 12), (1, 1), (9, 5), (25, 1)):
         for kind in KINDS:
-            scores, siblings = draw_scores(n, 7, kind)
-            sibling_scores = siblings if order == "siblings" else None
-            again = k_best_projective(scores, k, siblings=sibling_scores, space=space)
-            fresh = k_best_projective(scores, k, siblings=sibling_scores)
+            scores, factors = draw_factors(n, 7, kind, order)
+            again = k_best_projective(scores, k, **factors, space=space)
+            fresh = k_best_projective(scores, k, **factors)
             assert [(tuple(a.output), a.score) for a in again] == [(tuple(a.output), a.score) for a in fresh]

@@ -18,7 +18,7 @@ from treetune.sample import generate
 TREES = generate(100, seed=11)
 OTHERS = [example.sentence for example in generate(30, seed=12)]
 CROSSING = {"decoder": "non-projective"}
-ALL_KINDS = [{}, {"order": 2}, {"labels": "joint"}, CROSSING]
+ALL_KINDS = [{}, {"order": 2}, {"order": 3}, {"labels": "joint"}, CROSSING]
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +108,8 @@ def test_a_filter_is_stored_with_its_parser(arc_filter: ArcFilter, tmp_path: Pat
     again = treetune.load(tmp_path / "p.treetune")
     assert again.config.filter == "joint"
     assert again.predict_batch(OTHERS) == parser.predict_batch(OTHERS)
+    assert again.filter is not None
+    assert parser.filter is not None
     assert again.filter.evaluate(TREES).reduction == parser.filter.evaluate(TREES).reduction
     assert again.with_filter(None).filter is None
 

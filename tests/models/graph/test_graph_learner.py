@@ -49,6 +49,8 @@ def make_parser(**options: Any) -> GraphParser:
         (2, "projective", {"learner": "perceptron"}),
         (2, "projective", {"learner": "mira", "k": 5, "clip": 0.05}),
         (2, "non-projective", {"learner": "mira", "k": 5, "cost_augmented": True}),
+        (3, "projective", {"learner": "perceptron"}),
+        (3, "projective", {"learner": "mira", "k": 5, "clip": 0.05}),
     ],
 )
 def test_learning_is_that_of_the_twin(
@@ -177,6 +179,7 @@ def test_options_change_what_is_learned() -> None:
         learned(learning={"cost_augmented": True}),
         learned(labels="joint"),
         learned(order=2),
+        learned(order=3),
         learned(features="hall2011"),
         learned(min_lifted=1),
         learned(inputs=("xpos",)),

@@ -28,8 +28,12 @@ def parser() -> GraphParser:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"order": 3}, "order must be 1 or 2, found 3"),
-        ({"order": 0}, "order must be 1 or 2, found 0"),
+        ({"order": 4}, "order must be 1 or 2 or 3, found 4"),
+        ({"order": 0}, "order must be 1 or 2 or 3, found 0"),
+        (
+            {"order": 3, "decoder": "non-projective"},
+            "graph parsers of order 3 are projective: leave decoder out, or take order 2",
+        ),
         (
             {"decoder": "projectiv"},
             "unknown decoder 'projectiv'; known: non-projective, projective (did you mean 'projective'?)",
@@ -59,7 +63,7 @@ def test_options_are_refused_before_any_data_is_read(options: dict[str, Any], me
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[arcs]\nH.w", "unknown kind of feature group 'arcs'; known: arc, between, label, sibling "
+        ("[arcs]\nH.w", "unknown kind of feature group 'arcs'; known: arc, between, grandparent, label, sibling "
          "(did you mean 'arc'?)"),
         ("[arc]\nS.w", "unknown address in a template of [arc] 'S'; known: A, D, H"),
         ("[arc]\nB.w", "unknown address in a template of [arc] 'B'; known: A, D, H"),
@@ -86,6 +90,7 @@ def test_mistakes_in_templates_are_found_at_once(text: str, message: str, tmp_pa
         ("[arc]\nH.w\n[label]\nD<.w\nD.u", "label", 1),
         ("[arc]\nH.w\n[label]\nD.w\n[sibling]\nS.t D.t", "sibling", 2),
         ("[arc]\nH.w\n[label]\nD.w", "sibling", 2),
+        ("[arc]\nH.w\n[label]\nD.w\n[sibling]\nS.w\n[grandparent]\nG.t D.t", "grandparent", 3),
     ],
 )
 def test_templates_that_leave_nothing_for_a_treebank(text: str, kind: str, order: int, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.corpus.wellformed import is_tree
 from treetune.errors import ConfigError, DataError, ModelError
 from treetune.learning.trainer import train
+from treetune.models.graph.charts import make_arcs, make_projective, projective_bytes
 from treetune.models.graph.parser import GraphParser
 from treetune.models.graph.search import bytes_needed, make_workspace, sibling_groups
 from treetune.storage import load, save
@@ -58,6 +59,20 @@ def test_a_long_sentence_parses_or_is_refused(parser: GraphParser, second: Graph
     )
 
 
+def test_a_long_sentence_in_third_order() -> None:
+    third = trained(random_treebank(1, count=15), order=3, filter="joint")
+    assert is_tree(third.predict(long_sentence(150)).heads)
+    assert refusal(DataError, lambda: third.predict(long_sentence(500))).startswith(
+        "sentence 1: it has 500 words, for which a third-order graph parser needs 3.1 GB of working memory, "
+        "and 2 GB are allowed; "
+    )
+    wide = third.with_options(max_memory=1e6)
+    assert refusal(DataError, lambda: wide.predict(long_sentence(801))) == (
+        "sentence 1: it has 801 words, and a third-order graph parser takes up to 800; split the sentence, or use "
+        "another parser"
+    )
+
+
 def test_more_memory_lets_a_sentence_through(second: GraphParser) -> None:
     sentence = long_sentence(300)
     narrow = second.with_options(max_memory=0.02)
@@ -72,10 +87,20 @@ def test_the_working_memory_of_siblings_is_quadratic(second: GraphParser) -> Non
     setup = second.grammar.setup(second._setup().weights, second.options)
     for length in (300, 1000):
         work = make_workspace(setup, length, k=1)
-        taken = sum(array.nbytes for array in (*work._replace(filtering=work.out), *work.filtering))
+        arrays = [part for part in work if isinstance(part, np.ndarray)]
+        taken = sum(array.nbytes for array in (*arrays, *work.filtering))
         need = bytes_needed(length, len(setup.templates.starts), setup.options, groups=sibling_groups(setup))
         assert taken < need < 2 * taken + 40 * length**2
     assert need < 2e8
+
+
+def test_the_memory_of_the_third_order_is_what_is_said() -> None:
+    options = GraphParser(order=3).options
+    for k in (1, 5):
+        chart, lists = make_projective(60, k=k, third_order=True)
+        taken = sum(array.nbytes for array in (*chart, *lists, *make_arcs(60)))
+        assert taken <= projective_bytes(60, k=k, third_order=True) < 1.1 * taken
+    assert bytes_needed(400, 150, options, groups=4, grand=3) < 2e9
 
 
 def test_training_is_refused_too() -> None:

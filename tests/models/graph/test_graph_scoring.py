@@ -20,14 +20,14 @@ from graph_samples import (
     random_twin,
 )
 from graph_scoring_twin import ArcTwin, labellings
-from graph_twins import all_trees, is_projective, is_tree, plain_projective, plain_score, plain_spanning
+from graph_twins import all_trees, is_projective, is_tree, plain_projective, plain_spanning, plain_third
 
 from treetune.corpus.sentence import Sentence, Tree
 from treetune.models.graph import search
 from treetune.models.graph.templates import adapted
 from treetune.models.labels import LabelTable
 
-EXACT = [(1, "projective"), (1, "non-projective"), (2, "projective")]
+EXACT = [(1, "projective"), (1, "non-projective"), (2, "projective"), (3, "projective")]
 SEARCHES = [*EXACT, (2, "non-projective")]
 
 
@@ -65,7 +65,7 @@ def draw_tree(draw: random.Random, n: int, table: LabelTable) -> Tree:
 
 @pytest.mark.parametrize("stacked", [False, True])
 @pytest.mark.parametrize("labels", ["joint", "second-stage"])
-@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("order", [1, 2, 3])
 def test_features_and_scores_are_those_of_the_twin(order: int, labels: str, stacked: bool) -> None:
     twin = twin_of(order, "projective", labels, 1, stacked=stacked, many=True, longest=9)
     draw = random.Random(order)
@@ -87,19 +87,20 @@ def test_features_and_scores_are_those_of_the_twin(order: int, labels: str, stac
 def test_the_sets_of_the_package_have_the_features_of_the_twin(features: str, labels: str) -> None:
     draw = random.Random(3)
     sentences = [random_sentence(draw, n, stacked=features == "default") for n in (3, 7, 12)]
-    twin = random_twin(sentences, seed=3, order=2, way=labels, features=features)
+    order = 3 if features == "default" else 2
+    twin = random_twin(sentences, seed=3, order=order, way=labels, features=features)
     for sentence in sentences:
         tree = draw_tree(draw, len(sentence), FEW_LABELS)
         of = twin.of(sentence)
         found = zip(*(values.tolist() for values in twin.parser.features(sentence, tree)), strict=True)
-        expected = of.features.tree_pairs(*of.numbers(tree), joint=labels == "joint", order=2)
+        expected = of.features.tree_pairs(*of.numbers(tree), joint=labels == "joint", order=order)
         assert Counter(found) == Counter(expected)
         assert twin.parser.score(sentence, tree) == of.score(tree)
 
 
 def best_score(of: SentenceTwin, decoder: str) -> float:
     trees = all_trees(of.features.n, projective=decoder == "projective")
-    return max(plain_score(of.scores, of.siblings, tree) for tree in trees)
+    return max(of.plain_score(tree) for tree in trees)
 
 
 @pytest.mark.parametrize("labels", ["joint", "second-stage"])
@@ -118,7 +119,7 @@ def test_predictions_are_the_best_of_all_trees(order: int, decoder: str, labels:
                 assert score == best_score(of, decoder)
             else:
                 assert score >= best_score(of, "projective")
-                assert score >= max(plain_score(of.scores, of.siblings, other) for other in changes(tree.heads))
+                assert score >= max(of.plain_score(other) for other in changes(tree.heads))
             better_than_projective += score > best_score(of, "projective")
             if labels == "second-stage":
                 check_second_stage(of, tree)
@@ -193,7 +194,7 @@ def every_score(of: SentenceTwin, decoder: str) -> list[float]:
     """The scores of all trees; of all labelled trees where labels are joint."""
     trees = all_trees(of.features.n, projective=decoder == "projective")
     if not of.joint:
-        return [plain_score(of.scores, of.siblings, tree) for tree in trees]
+        return [of.plain_score(tree) for tree in trees]
     table = of.twin.labels
     at_root = [label for label in range(len(table)) if table.at_root[label]]
     at_word = [label for label in range(len(table)) if table.at_word[label]]
@@ -269,7 +270,14 @@ def test_what_is_remembered_of_triples_changes_nothing(
     twin = random_twin(sentences[:2], seed=4, order=order, decoder=decoder)
     for sentence, tree in zip(sentences, twin.parser.predict_batch(sentences), strict=True):
         of = twin.of(sentence)
-        best = plain_spanning(of.scores) if decoder == "non-projective" else plain_projective(of.scores, of.siblings)
+        if order == 3:
+            assert of.siblings is not None
+            assert of.grands is not None
+            best = plain_third(of.scores, of.siblings, of.grands)
+        elif decoder == "projective":
+            best = plain_projective(of.scores, of.siblings)
+        else:
+            best = plain_spanning(of.scores)
         assert of.score(tree) == best
         found = twin.parser.k_best(sentence, 4)
         assert found[0].score == best

@@ -144,13 +144,16 @@ def every_atom(templates: TemplateSet) -> set[str]:
 
 def test_siblings_are_for_the_second_order_and_the_tree_for_the_second_stage() -> None:
     whole = load_templates("default", "graph")
-    first = needed(whole, second_order=False, joint=True)
+    first = needed(whole, order=1, joint=True)
     assert not [name for name in first.names if name.startswith("sibling")]
     assert "label tree" not in first.names
     assert "A.base D.g Dl.w" not in [" ".join(template) for group in first.groups for template in group]
     assert {split(atom)[0] for atom in every_atom(first)} == {"H", "D", "B", "A"}
-    assert needed(whole, second_order=True, joint=False) == whole
-    staged = needed(whole, second_order=False, joint=False)
+    second = needed(whole, order=2, joint=False)
+    assert any(name.startswith("sibling") for name in second.names)
+    assert not [name for name in second.names if name.startswith("grandparent")]
+    assert needed(whole, order=3, joint=False) == whole
+    staged = needed(whole, order=1, joint=False)
     assert len(staged) < len(whole)
     assert {"G", "Dl", "Dr", "S"} < {split(atom)[0] for atom in every_atom(staged)}
 

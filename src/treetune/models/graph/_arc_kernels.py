@@ -5,9 +5,9 @@ is filled once a sentence, so that a feature of the arc from h to d is two look-
 all templates at once by vector instructions. What belongs to the arc itself (direction, distance, base tree) is a
 third number, `extra[kind of arc, template]`, made once a model.
 
-Templates stand in one list: those of arcs, those of labels, then groups of triples (a head, a dependent and a
-word between them, or the dependent's sibling). A triple's summed score is remembered within a sentence under
-the *classes* of its three words: words whose parts are equal for a whole group are one class. Most groups
+Templates stand in one list: those of arcs, those of labels, then groups of triples (a head, a dependent and a word
+between them, the dependent's sibling, or the head's head). A triple's summed score is remembered within a sentence
+under the *classes* of its three words: words whose parts are equal for a whole group are one class. Most groups
 look at tags only, so that n^3 triples become a few hundred look-ups.
 """
 
@@ -36,17 +36,19 @@ from treetune.weights._kernels import (
 HEAD, DEPENDENT, THIRD, GRAND, FIRST_CHILD, LAST_CHILD = 0, 1, 2, 3, 4, 5
 ADDRESSES = ("H", "D", "X", "G", "Dl", "Dr")
 
-# Kinds of arcs: distance (signed, in buckets) times what the base tree says; then the two directions for triples.
+# Kinds of arcs: distance (signed, in buckets) times what the base tree says; then the directions of triples, those with
+# a grandparent right of the head last.
 DISTANCES = 15
 BASE_RELATIONS = 3
 KINDS = DISTANCES * BASE_RELATIONS
 LEFTWARD, RIGHTWARD = KINDS, KINDS + 1
+DIRECTIONS = 4
 
 # Shifts that are no distances: to the nearest word on the left or right that is not transparent, and to the head
 # that the base parser gave.
 LEFT_MARK, RIGHT_MARK, BASE_HEAD = -100, 100, 200
 
-BETWEEN, SIBLING = 0, 1
+BETWEEN, SIBLING, GRANDPARENT = 0, 1, 2
 NOT_KNOWN = np.float32(np.nan)
 NO_LABEL = -1
 ARC_OUTPUT = np.uint16(0xFFFF)
@@ -84,7 +86,7 @@ class Workspace(NamedTuple):
     `words` is what a head (first half) and a dependent score by themselves, by token and kind of arc. `classes` and
     `members` say of the three words of a triple which class each token has, and one token of each class; `met`,
     `reach` and `running` are of these classes (see `add_between`). `batch_*` are look-ups that wait for others.
-    `sibling_*` are parts of `Siblings`.
+    `sibling_*` are parts of `Siblings`, `grand_*` of those of grandparents (a memo for each side).
     `family` is what the second stage looks at: nearest sibling, first and last child. `pair_*` and
     `gold_*` hold the features of one arc with their outputs, `steps` those of factored MIRA.
     """
@@ -106,6 +108,9 @@ class Workspace(NamedTuple):
     sibling_layout: NDArray[np.int64]
     sibling_classes: NDArray[np.uint32]
     sibling_rows: NDArray[np.float64]
+    grand_layout: NDArray[np.int64]
+    grand_classes: NDArray[np.uint32]
+    grand_memo: NDArray[np.float32]
     thirds: NDArray[np.int32]
     seen: NDArray[np.int32]
     met: NDArray[np.int32]
@@ -624,5 +629,18 @@ def collect_siblings(templates, head, dependent, third, work, features, outputs,
             continue
         first, last = np.uint64(templates.group_first[group]), np.uint64(templates.group_last[group])
         triple_features(templates, work.parts, head, dependent, third, direction, first, last, work.features)
+        count = write_pairs(features, outputs, count, last - first, ARC_OUTPUT, work.features)
+    return count
+
+
+@lean_part
+def collect_grandparent(templates, head, dependent, grand, work, features, outputs, count):  # type: ignore[no-untyped-def]
+    """Append the pairs of a dependent and the head of its head; return their number."""
+    direction = np.uint64(LEFTWARD) + np.uint64(dependent > head) + np.uint64(2) * np.uint64(grand > head)
+    for group in range(np.uint64(templates.group_first.shape[0])):
+        if templates.group_kind[group] != GRANDPARENT:
+            continue
+        first, last = np.uint64(templates.group_first[group]), np.uint64(templates.group_last[group])
+        triple_features(templates, work.parts, head, dependent, grand, direction, first, last, work.features)
         count = write_pairs(features, outputs, count, last - first, ARC_OUTPUT, work.features)
     return count

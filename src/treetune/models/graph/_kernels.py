@@ -32,6 +32,15 @@ from numpy.typing import NDArray
 
 from treetune.features._kernels import entry, fast_part, inner, part
 from treetune.models.graph._sibling_kernels import score_row, sibling_score
+from treetune.models.graph._third_order_kernels import (
+    fill_third,
+    grands_score,
+    third_goal,
+    third_set_head,
+    third_split_scores,
+    third_tails,
+    third_weight,
+)
 
 BAD_SCORE = -1
 RIGHT, LEFT, JOIN, ARC = 0, 1, 2, 3
@@ -132,10 +141,12 @@ def arcs_score(scores, heads):  # type: ignore[no-untyped-def]
 
 
 @part
-def tree_score(scores, siblings, heads, nearest):  # type: ignore[no-untyped-def]
+def tree_score(scores, siblings, third, heads, nearest):  # type: ignore[no-untyped-def]
     """Sum the scores of one tree word by word; `nearest` has room for one number a token."""
     size = scores.shape[0]
     total = arcs_score(scores, heads)
+    if third is not None:
+        total += grands_score(third, heads, size)
     if siblings.layout.shape[0] == 0:
         return total
     for direction in (1, -1):
@@ -287,9 +298,29 @@ def _complete(plane, i, j, size):  # type: ignore[no-untyped-def]
     return (plane * size + i) * size + j
 
 
+@part
+def _fill(scores, siblings, third, chart):  # type: ignore[no-untyped-def]
+    """Compute the best score of every span; return whether all scores are good."""
+    if not scores_are_good(scores):
+        return False
+    if third is not None:
+        return fill_third(scores, siblings, third, chart.cells)
+    return fill_chart(scores, siblings, chart)
+
+
 @inner
-def _tails(vertex, m, size, second_order):  # type: ignore[no-untyped-def]
+def _goal(size, third):  # type: ignore[no-untyped-def]
+    """Return the vertex of whole trees."""
+    if third is not None:
+        return third_goal(third.arcs, size)
+    return VERTEX_PLANES * size * size
+
+
+@inner
+def _tails(vertex, m, size, second_order, third):  # type: ignore[no-untyped-def]
     """Return the two tails (or `NO_VERTEX`) of the hyperedge of a vertex with split m."""
+    if third is not None:
+        return third_tails(vertex, m, size, third.arcs)
     if vertex == VERTEX_PLANES * size * size:
         return _complete(LEFT, 1, m, size), _complete(RIGHT, m, size - 1, size)
     plane = vertex // (size * size)
@@ -313,29 +344,33 @@ def _tails(vertex, m, size, second_order):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _weight(vertex, m, scores, siblings):  # type: ignore[no-untyped-def]
+def _weight(vertex, m, scores, siblings, third):  # type: ignore[no-untyped-def]
     """Return the weight of the hyperedge of a vertex with split m."""
+    if third is not None:
+        return third_weight(vertex, m, scores, siblings, third)
     size = scores.shape[0]
     plane = vertex // (size * size)
     a = vertex // size - plane * size
     b = vertex % size
-    head, dependent, third = (b, a, m) if plane == RIGHT else (a, b, m)
+    head, dependent, sibling = (b, a, m) if plane == RIGHT else (a, b, m)
     if vertex == VERTEX_PLANES * size * size:
-        head, dependent, third = 0, m, 0
+        head, dependent, sibling = 0, m, 0
     elif a < b:
         return 0.0
     weight = scores[head, dependent]
     if siblings.layout.shape[0] > 0:
-        weight += sibling_score(siblings, head, dependent, third)
+        weight += sibling_score(siblings, head, dependent, sibling)
     return weight
 
 
 @inner
-def _split_scores(vertex, scores, siblings, chart):  # type: ignore[no-untyped-def]
+def _split_scores(vertex, scores, siblings, third, chart):  # type: ignore[no-untyped-def]
     """Write to `chart.row[m]` the best score of a vertex built by split m; return the range of its splits.
 
     The same sums as in `_tails` and `_weight`, but one loop for each kind of vertex.
     """
+    if third is not None:
+        return third_split_scores(vertex, scores, siblings, third, chart.cells, chart.row)
     size = scores.shape[0]
     left, join = size * size, 2 * size * size
     cells, row = chart.cells, chart.row
@@ -382,8 +417,11 @@ def _split_scores(vertex, scores, siblings, chart):  # type: ignore[no-untyped-d
 
 
 @inner
-def _set_head(vertex, m, heads, size):  # type: ignore[no-untyped-def]
+def _set_head(vertex, m, heads, size, third):  # type: ignore[no-untyped-def]
     """Write the arc that a vertex makes, if it makes one."""
+    if third is not None:
+        third_set_head(vertex, m, heads, size, third.arcs)
+        return
     if vertex == VERTEX_PLANES * size * size:
         heads[m] = 0
         return
@@ -398,34 +436,34 @@ def _set_head(vertex, m, heads, size):  # type: ignore[no-untyped-def]
 
 
 @entry
-def best_projective(scores, siblings, chart, heads, out):  # type: ignore[no-untyped-def]
+def best_projective(scores, siblings, third, chart, heads, out):  # type: ignore[no-untyped-def]
     """Write the best projective tree to `heads[0]` and its score to `out[0]`."""
-    if not scores_are_good(scores) or not fill_chart(scores, siblings, chart):
+    if not _fill(scores, siblings, third, chart):
         return BAD_SCORE
     size = scores.shape[0]
     stack = chart.stack
-    stack[0] = VERTEX_PLANES * size * size
+    stack[0] = _goal(size, third)
     height = 1
     heads[0, 0] = -1
     while height > 0:
         height -= 1
         vertex = stack[height]
-        first_m, last_m = _split_scores(vertex, scores, siblings, chart)
+        first_m, last_m = _split_scores(vertex, scores, siblings, third, chart)
         best, best_m = -np.inf, -1
         for m in range(first_m, last_m):
             if chart.row[m] > best:
                 best, best_m = chart.row[m], m
         if best_m < 0:
             return 0
-        _set_head(vertex, best_m, heads[0], size)
-        first, second = _tails(vertex, best_m, size, siblings.layout.shape[0] > 0)
+        _set_head(vertex, best_m, heads[0], size, third)
+        first, second = _tails(vertex, best_m, size, siblings.layout.shape[0] > 0, third)
         if first != NO_VERTEX:
             stack[height] = first
             height += 1
         if second != NO_VERTEX:
             stack[height] = second
             height += 1
-    out[0] = tree_score(scores, siblings, heads[0], stack)
+    out[0] = tree_score(scores, siblings, third, heads[0], stack)
     return 1
 
 
@@ -486,7 +524,7 @@ def _accept(lists, slot, k):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _visit(vertex, scores, siblings, chart, lists, k):  # type: ignore[no-untyped-def]
+def _visit(vertex, scores, siblings, third, chart, lists, k):  # type: ignore[no-untyped-def]
     """Return the slot of a vertex; on the first visit, propose its k best splits and accept the best one."""
     if lists.slots[vertex] >= 0:
         return lists.slots[vertex]
@@ -497,7 +535,7 @@ def _visit(vertex, scores, siblings, chart, lists, k):  # type: ignore[no-untype
     lists.about[slot, FOUND] = 0
     base = slot * 3 * k + k
     count = 0
-    first_m, last_m = _split_scores(vertex, scores, siblings, chart)
+    first_m, last_m = _split_scores(vertex, scores, siblings, third, chart)
     least = -np.inf
     for m in range(first_m, last_m):
         score = chart.row[m]
@@ -534,12 +572,12 @@ def _ranked_score(vertex, rank, cells, lists, k):  # type: ignore[no-untyped-def
 
 
 @inner
-def _propose_neighbours(slot, last, scores, siblings, cells, lists, k):  # type: ignore[no-untyped-def]
+def _propose_neighbours(slot, last, scores, siblings, third, cells, lists, k):  # type: ignore[no-untyped-def]
     """Propose the derivations that follow the `last` one found, as far as its tails have them."""
     m, first_rank, second_rank = lists.entry[last, 0], lists.entry[last, 1], lists.entry[last, 2]
     vertex = lists.about[slot, VERTEX]
-    first, second = _tails(vertex, m, scores.shape[0], siblings.layout.shape[0] > 0)
-    weight = _weight(vertex, m, scores, siblings)
+    first, second = _tails(vertex, m, scores.shape[0], siblings.layout.shape[0] > 0, third)
+    weight = _weight(vertex, m, scores, siblings, third)
     if second_rank == 0 and _has(lists, first, first_rank + 1):
         value = _ranked_score(first, first_rank + 1, cells, lists, k)
         value += _ranked_score(second, 0, cells, lists, k)
@@ -551,7 +589,7 @@ def _propose_neighbours(slot, last, scores, siblings, cells, lists, k):  # type:
 
 
 @part
-def _extend(slot, wanted, scores, siblings, chart, lists, k):  # type: ignore[no-untyped-def]
+def _extend(slot, wanted, scores, siblings, third, chart, lists, k):  # type: ignore[no-untyped-def]
     """Find derivations of a slot until it has `wanted` or all.
 
     A frame of the stack is (slot, wanted, stage): how many tails of the last derivation found have been asked
@@ -568,24 +606,24 @@ def _extend(slot, wanted, scores, siblings, chart, lists, k):  # type: ignore[no
             continue
         last = current * 3 * k + lists.about[current, FOUND] - 1
         if stage == 2:
-            _propose_neighbours(current, last, scores, siblings, chart.cells, lists, k)
+            _propose_neighbours(current, last, scores, siblings, third, chart.cells, lists, k)
             stack[frame + 2] = 0
             if not _accept(lists, current, k):
                 height -= 1
             continue
         stack[frame + 2] = stage + 1
         vertex, m = lists.about[current, VERTEX], lists.entry[last, 0]
-        first, second = _tails(vertex, m, scores.shape[0], siblings.layout.shape[0] > 0)
+        first, second = _tails(vertex, m, scores.shape[0], siblings.layout.shape[0] > 0, third)
         tail, rank = (first, lists.entry[last, 1]) if stage == 0 else (second, lists.entry[last, 2])
         if tail != NO_VERTEX and rank + 2 <= k and (stage == 1 or lists.entry[last, 2] == 0):
-            asked = _visit(tail, scores, siblings, chart, lists, k)
+            asked = _visit(tail, scores, siblings, third, chart, lists, k)
             if lists.about[asked, FOUND] < rank + 2:
                 stack[frame + 3], stack[frame + 4], stack[frame + 5] = asked, rank + 2, 0
                 height += 1
 
 
 @part
-def _read_derivation(goal, rank, scores, siblings, chart, lists, k, heads):  # type: ignore[no-untyped-def]
+def _read_derivation(goal, rank, scores, siblings, third, chart, lists, k, heads):  # type: ignore[no-untyped-def]
     """Write the heads of a derivation of the goal."""
     stack = chart.stack
     size = scores.shape[0]
@@ -595,11 +633,11 @@ def _read_derivation(goal, rank, scores, siblings, chart, lists, k, heads):  # t
     while height > 0:
         height -= 1
         vertex = stack[2 * height]
-        slot = _visit(vertex, scores, siblings, chart, lists, k)
+        slot = _visit(vertex, scores, siblings, third, chart, lists, k)
         index = slot * 3 * k + stack[2 * height + 1]
         m = lists.entry[index, 0]
-        _set_head(vertex, m, heads, size)
-        first, second = _tails(vertex, m, size, siblings.layout.shape[0] > 0)
+        _set_head(vertex, m, heads, size, third)
+        first, second = _tails(vertex, m, size, siblings.layout.shape[0] > 0, third)
         if first != NO_VERTEX:
             stack[2 * height], stack[2 * height + 1] = first, lists.entry[index, 1]
             height += 1
@@ -609,22 +647,22 @@ def _read_derivation(goal, rank, scores, siblings, chart, lists, k, heads):  # t
 
 
 @entry
-def k_best_projective(scores, siblings, chart, lists, heads, out):  # type: ignore[no-untyped-def]
+def k_best_projective(scores, siblings, third, chart, lists, heads, out):  # type: ignore[no-untyped-def]
     """Write the best projective trees, as many as fit into `out`; all are different."""
-    if not scores_are_good(scores) or not fill_chart(scores, siblings, chart):
+    if not _fill(scores, siblings, third, chart):
         return BAD_SCORE
     size, k = scores.shape[0], out.shape[0]
-    goal = VERTEX_PLANES * size * size
+    goal = _goal(size, third)
     lists.slots[: goal + 1] = -1
     lists.about[0, USED] = 0
-    top = _visit(goal, scores, siblings, chart, lists, k)
+    top = _visit(goal, scores, siblings, third, chart, lists, k)
     count = 0
     while count < k and lists.about[top, FOUND] > count:
-        _read_derivation(goal, count, scores, siblings, chart, lists, k, heads[count])
-        out[count] = tree_score(scores, siblings, heads[count], chart.stack)
+        _read_derivation(goal, count, scores, siblings, third, chart, lists, k, heads[count])
+        out[count] = tree_score(scores, siblings, third, heads[count], chart.stack)
         count += 1
         if count < k:
-            _extend(top, count + 1, scores, siblings, chart, lists, k)
+            _extend(top, count + 1, scores, siblings, third, chart, lists, k)
     sort_trees(heads, out, count)
     return count
 
@@ -1025,7 +1063,7 @@ def _best_move(scores, siblings, heads, contraction, gains, side):  # type: igno
 def rearrange(scores, siblings, contraction, side, heads, out):  # type: ignore[no-untyped-def]
     """Improve the tree in `heads[0]` by the best change of one head as long as the score rises."""
     tree = heads[0]
-    out[0] = tree_score(scores, siblings, tree, contraction.path)
+    out[0] = tree_score(scores, siblings, None, tree, contraction.path)
     if out[0] == -np.inf:
         return 0
     for h in range(1, scores.shape[0]):
@@ -1036,7 +1074,7 @@ def rearrange(scores, siblings, contraction, side, heads, out):  # type: ignore[
             return 1
         old = tree[d]
         tree[d] = h
-        score = tree_score(scores, siblings, tree, contraction.path)
+        score = tree_score(scores, siblings, None, tree, contraction.path)
         if not score > out[0]:
             # The gain was a matter of rounding.
             tree[d] = old

@@ -12,12 +12,15 @@ from treetune.filters._kernels import Filter, filter_sentence
 from treetune.models.graph import _kernels as search
 from treetune.models.graph._arc_kernels import (
     ARC_OUTPUT,
+    GRANDPARENT,
     NO_LABEL,
+    SIBLING,
     Templates,
     add_between,
     add_labels,
     arc_kind,
     collect_arc,
+    collect_grandparent,
     collect_siblings,
     fill_parts,
     find_family,
@@ -28,7 +31,8 @@ from treetune.models.graph._arc_kernels import (
     tree_label_features,
     write_pairs,
 )
-from treetune.models.graph._sibling_kernels import Siblings, open_siblings
+from treetune.models.graph._sibling_kernels import Siblings, open_triples
+from treetune.models.graph._third_order_kernels import ArcLists, Grandparents
 from treetune.weights import _flat_kernels as flat
 from treetune.weights import _kernels as rows
 
@@ -48,9 +52,13 @@ class SpanningLists(NamedTuple):
 
 
 class Options(NamedTuple):
-    """What a parser does: its order, whether arcs may cross, whether labels are scored with arcs."""
+    """What a parser does: its order, whether arcs may cross, whether labels are scored with arcs.
+
+    `second_order` is for siblings, so it holds for the third order too.
+    """
 
     second_order: bool
+    third_order: bool
     crossing: bool
     joint: bool
 
@@ -79,12 +87,13 @@ class SearchSetup(NamedTuple):
 class Charts(NamedTuple):
     """Working memory of the search that the options ask for; None for what it does not need.
 
-    `chart` is for the best projective tree, `lists` for several, `contraction` and `partition` for trees with crossing
-    arcs, `climb` for changing projective trees into such.
+    `chart` is for the best projective tree, `lists` for several, `arcs` for either of third order, `contraction` and
+    `partition` for trees with crossing arcs, `climb` for changing projective trees into such.
     """
 
     chart: search.Chart | None
     lists: ProjectiveLists | None
+    arcs: ArcLists | None
     contraction: search.Contraction | None
     partition: SpanningLists | None
     climb: search.Contraction | None
@@ -137,7 +146,7 @@ def score_sentence(setup, sentences, base, n, base_heads, fixed_labels, has_gold
     if unit != 1.0:
         for i in range(size * size):
             work.scores[i] *= unit
-    open_siblings(templates, n, work)
+    open_triples(templates, n, work, SIBLING, work.sibling_layout, work.sibling_classes, work.memo)
     if options.joint:
         tags = sentences.tags[base : base + n + 1]
         add_labels(setup, base_heads, n, tags, fixed_labels, has_gold, cost, work)
@@ -170,7 +179,32 @@ def siblings_of(setup, n, work):  # type: ignore[no-untyped-def]
 
 
 @part
-def search_trees(siblings, n, k, work, chart, lists, contraction, partition, climb, heads, out):  # type: ignore[no-untyped-def]
+def grandparents_of(setup, n, work, arcs):  # type: ignore[no-untyped-def]
+    """Return the scores of the grandparents of such a sentence, and room for its arcs; None if there is none."""
+    if arcs is None:
+        return None
+    half = work.grand_memo.shape[0] // 2
+    left, right = work.grand_memo[:half], work.grand_memo[half:]
+    # Either side has scores of its own, by the same classes of words.
+    open_triples(setup.templates, n, work, GRANDPARENT, work.grand_layout, work.grand_classes, left)
+    open_triples(setup.templates, n, work, GRANDPARENT, work.grand_layout, work.grand_classes, right)
+    return Grandparents(
+        arcs,
+        Siblings(
+            work.grand_layout, work.grand_classes, left, work.sibling_rows, work.thirds, n + 1, work.parts,
+            setup.templates.extra, work.batch_features, work.batch_targets, work.batch_indices, setup.weights.arcs,
+            setup.weights.units[0],
+        ),
+        Siblings(
+            work.grand_layout, work.grand_classes, right, work.sibling_rows, work.thirds, n + 1, work.parts,
+            setup.templates.extra[2:], work.batch_features, work.batch_targets, work.batch_indices, setup.weights.arcs,
+            setup.weights.units[0],
+        ),
+    )  # fmt: skip
+
+
+@part
+def search_trees(siblings, third, n, k, work, chart, lists, contraction, partition, climb, heads, out):  # type: ignore[no-untyped-def]
     """Write up to k different trees, best first, to `heads` (k rows of n + 1) and their scores; return how many.
 
     The working memory that a kind of search does not need is None, so that it is not even compiled: `chart` for
@@ -181,9 +215,9 @@ def search_trees(siblings, n, k, work, chart, lists, contraction, partition, cli
     scores = work.scores[: size * size].reshape(size, size)
     count = 0
     if chart is not None:
-        count = search.best_projective(scores, siblings, chart, heads, out)
+        count = search.best_projective(scores, siblings, third, chart, heads, out)
     if lists is not None:
-        count = search.k_best_projective(scores, siblings, lists.chart, lists.lists, heads, out)
+        count = search.k_best_projective(scores, siblings, third, lists.chart, lists.lists, heads, out)
     if contraction is not None:
         count = search.best_spanning(scores, contraction, heads, out)
     if partition is not None:
@@ -252,8 +286,8 @@ def parse_range(setup, sentences, work, charts, first, last, k, result):  # type
             if is_fixed:
                 forbid_arcs(n, masks, fixed[0, base:end], fixed_labels, work)
             count = search_trees(
-                siblings_of(setup, n, work), n, k, work, charts.chart, charts.lists, charts.contraction,
-                charts.partition, charts.climb, heads, work.out[:k],
+                siblings_of(setup, n, work), grandparents_of(setup, n, work, charts.arcs), n, k, work, charts.chart,
+                charts.lists, charts.contraction, charts.partition, charts.climb, heads, work.out[:k],
             )  # fmt: skip
         result.counts[sentence] = count
         for rank in range(count):
@@ -287,6 +321,9 @@ def collect_tree(setup, sentences, n, heads, labels, work, features, outputs):  
         if options.second_order:
             third = np.uint64(work.family[0, dependent])
             count = collect_siblings(templates, head, dependent, third, work, features, outputs, count)
+        if options.third_order and heads[dependent] > 0:
+            grand = np.uint64(heads[head])
+            count = collect_grandparent(templates, head, dependent, grand, work, features, outputs, count)
         if not options.joint:
             many = tree_label_features(templates, base_heads, n, heads, dependent, work)
             count = write_pairs(features, outputs, count, many, np.uint16(label), work.features)

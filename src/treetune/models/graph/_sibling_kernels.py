@@ -1,5 +1,6 @@
 """Kernels of the scores of adjacent siblings, which are made when a search asks for them.
 
+Those of grandparents are made in the same way: what is said of siblings holds for them, as the third word of a triple.
 There are n^3 / 3 triples of a head, a dependent and its sibling; no search holds them all. What a group of templates
 gives a triple is remembered under the classes of its three words (see `_arc_kernels`), and a search asks for one *row*
 at a time: all siblings of one arc that are allowed. Arcs that are forbidden are never asked for.
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treetune.features._kernels import inner, lean_part
-from treetune.models.graph._arc_kernels import DEPENDENT, HEAD, LEFTWARD, NOT_KNOWN, SIBLING, THIRD, classify_all
+from treetune.models.graph._arc_kernels import DEPENDENT, HEAD, LEFTWARD, NOT_KNOWN, THIRD, classify_all
 from treetune.weights import _flat_kernels as flat
 
 # Fields of `Siblings.layout`: where the scores of a group begin in the memo, how many there are for each direction
@@ -47,22 +48,22 @@ class Siblings(NamedTuple):
 
 
 @lean_part
-def open_siblings(templates, n, work):  # type: ignore[no-untyped-def]
-    """Classify the words for every group of siblings, and forget all scores."""
+def open_triples(templates, n, work, kind, layouts, all_classes, memo):  # type: ignore[no-untyped-def]
+    """Classify the words for every group of a kind of triples, and forget all scores."""
     one = np.uint64(1)
     tokens = np.uint64(n) + np.uint64(2)
-    groups = np.uint64(work.sibling_layout.shape[0])
-    cells = np.uint64(work.memo.shape[0])
+    groups = np.uint64(layouts.shape[0])
+    cells = np.uint64(memo.shape[0])
     room, used, number = cells - groups * tokens, np.uint64(0), np.uint64(0)
     for group in range(np.uint64(templates.group_first.shape[0])):
-        if templates.group_kind[group] != SIBLING or number == groups:
+        if templates.group_kind[group] != kind or number == groups:
             continue
         first, last = np.uint64(templates.group_first[group]), np.uint64(templates.group_last[group])
         heads, dependents, thirds = classify_all(templates, work, n, first, last)
         side = heads * dependents * thirds
         remembers = used + side + side <= room
         start = used if remembers else cells - (number + one) * tokens
-        layout, classes = work.sibling_layout[number], work.sibling_classes[number]
+        layout, classes = layouts[number], all_classes[number]
         layout[START], layout[SIDE] = np.int64(start), np.int64(side if remembers else 0)
         layout[WIDTH], layout[FIRST], layout[LAST] = np.int64(thirds), np.int64(first), np.int64(last)
         for token in range(tokens):
@@ -76,7 +77,7 @@ def open_siblings(templates, n, work):  # type: ignore[no-untyped-def]
             used += side + side
         number += one
     for cell in range(used):
-        work.memo[cell] = NOT_KNOWN
+        memo[cell] = NOT_KNOWN
 
 
 @inner

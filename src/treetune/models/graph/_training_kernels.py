@@ -13,12 +13,19 @@ from treetune.models.graph._arc_kernels import (
     NO_LABEL,
     best_label,
     collect_arc,
+    collect_grandparent,
     collect_siblings,
     find_family,
     sum_labels,
     tree_label_features,
 )
-from treetune.models.graph._sentence_kernels import allow_arcs, score_sentence, search_trees, siblings_of
+from treetune.models.graph._sentence_kernels import (
+    allow_arcs,
+    grandparents_of,
+    score_sentence,
+    search_trees,
+    siblings_of,
+)
 from treetune.weights import _flat_kernels as flat
 from treetune.weights import _kernels as rows
 from treetune.weights._kernels import FACTORED_MIRA, PERCEPTRON, ROUNDING, home_slot, prefetch
@@ -75,6 +82,15 @@ def add_tree(  # type: ignore[no-untyped-def]
                 templates, head, dependent, third, work, work.pair_features, work.pair_outputs, zero
             )  # fmt: skip
             add_collected(margins, candidate, amount, work, count)
+    if options.third_order:
+        for dependent in range(one, size):
+            head = np.uint64(heads[dependent])
+            if head == zero or (heads[dependent] == others[dependent] and heads[head] == others[head]):
+                continue
+            count = collect_grandparent(
+                templates, head, dependent, np.uint64(heads[head]), work, work.pair_features, work.pair_outputs, zero
+            )  # fmt: skip
+            add_collected(margins, candidate, amount, work, count)
 
 
 @inner
@@ -116,13 +132,14 @@ def learn_trees(setup, learning, base_heads, n, work, charts, margins, update): 
     size = n + 1
     k = learning.k
     heads, siblings = work.heads[: k * size].reshape(k, size), siblings_of(setup, n, work)
+    third = grandparents_of(setup, n, work, charts.arcs)
     count = search_trees(
-        siblings, n, k, work, charts.chart, charts.lists, charts.contraction, charts.partition, charts.climb, heads,
-        work.out[:k],
+        siblings, third, n, k, work, charts.chart, charts.lists, charts.contraction, charts.partition, charts.climb,
+        heads, work.out[:k],
     )  # fmt: skip
     scores = work.scores[: size * size].reshape(size, size)
     gold_heads = work.gold_heads
-    gold_score = search.tree_score(scores, siblings, gold_heads, work.seen)
+    gold_score = search.tree_score(scores, siblings, third, gold_heads, work.seen)
     if options.joint:
         for dependent in range(1, size):
             gold_score -= work.label_gaps[dependent]

@@ -1,9 +1,9 @@
 """Working memory of the exact searches for trees, by the length of sentences and of k-best lists.
 
-Projective trees: Eisner 1996, with adjacent siblings McDonald & Pereira 2006, k-best lists Huang & Chiang 2005
-(algorithm 3). Crossing arcs: Tarjan 1977, k-best lists Camerini, Fratta & Maffioli 1980 as in Hall 2007; one root as
-in Zmigrod et al. 2021, by lexicographic scores. Crossing arcs with siblings: McDonald & Pereira 2006, hill climbing
-from the projective tree.
+Projective trees: Eisner 1996, with adjacent siblings McDonald & Pereira 2006, with grandparents too Koo & Collins
+2010, k-best lists Huang & Chiang 2005 (algorithm 3). Crossing arcs: Tarjan 1977, k-best lists Camerini, Fratta &
+Maffioli 1980 as in Hall 2007; one root as in Zmigrod et al. 2021, by lexicographic scores. Crossing arcs with
+siblings: McDonald & Pereira 2006, hill climbing from the projective tree.
 """
 
 from __future__ import annotations
@@ -13,40 +13,67 @@ from numpy.typing import NDArray
 
 from treetune.models.graph import _kernels as search
 from treetune.models.graph import _sentence_kernels as kernels
+from treetune.models.graph._third_order_kernels import ARC_PLANES, ArcLists
 
 
-def _slots(longest: int, k: int) -> int:
+def _vertices(longest: int, third_order: bool) -> int:
+    """Return how many vertices a chart can have besides the goal."""
+    size = longest + 1
+    return ARC_PLANES * size**3 if third_order else search.VERTEX_PLANES * size**2
+
+
+def _slots(longest: int, k: int, third_order: bool) -> int:
     """Return how many vertices can be asked for lists: those of k derivations, at most all of the chart."""
-    return min(3 * longest * k, search.VERTEX_PLANES * (longest + 1) ** 2) + 1
+    return min((4 if third_order else 3) * longest * k, _vertices(longest, third_order)) + 1
 
 
-def projective_bytes(longest: int, *, k: int = 1) -> int:
+def projective_bytes(longest: int, *, k: int = 1, third_order: bool = False) -> int:
     """Return the size of the working memory, so that a caller can refuse before it is taken."""
-    area, slots = (longest + 1) ** 2, _slots(longest, k) if k > 1 else 0
-    chart = (8 * search.PLANES + 4) * area + 20 * (longest + 1) + 4 * (6 * longest + 6)
-    lists = 4 * (search.VERTEX_PLANES * area + 1) + slots * (16 + 60 * k) + 4 * (9 * longest + 9)
-    return chart + (lists if k > 1 else 0)
+    area, slots = (longest + 1) ** 2, _slots(longest, k, third_order) if k > 1 else 0
+    vertices = _vertices(longest, third_order)
+    cells = vertices if third_order else search.PLANES * area
+    chart = 8 * cells + 4 * area + 20 * (longest + 1) + 4 * (8 * longest + 8)
+    arcs = 20 * area + 44 * (longest + 2) if third_order else 0
+    lists = 4 * (vertices + 1) + slots * (16 + 60 * k) + 4 * (12 * longest + 12)
+    return chart + arcs + (lists if k > 1 else 0)
 
 
-def make_projective(longest: int, *, k: int = 1) -> kernels.ProjectiveLists:
+def make_arcs(longest: int) -> ArcLists:
+    """Take room for the allowed arcs of a third-order search."""
+    size = longest + 1
+    return ArcLists(
+        first=np.empty(size + 1, np.int32),
+        heads=np.empty(size**2, np.int32),
+        targets=np.empty(size**2, np.int32),
+        begin=np.empty(size + 1, np.int32),
+        dependents=np.empty(size**2, np.int32),
+        arcs=np.empty(size**2, np.int32),
+        ranks=np.empty(size**2, np.int32),
+        left=np.empty(size, np.int32),
+        reach=np.empty((2, size), np.int32),
+        rows=np.empty((3, size)),
+    )
+
+
+def make_projective(longest: int, *, k: int = 1, third_order: bool = False) -> kernels.ProjectiveLists:
     """Take working memory for projective trees; `projective_bytes` says how much."""
-    area, slots = (longest + 1) ** 2, _slots(longest, k) if k > 1 else 0
-    many = int(k > 1)
+    area, slots = (longest + 1) ** 2, _slots(longest, k, third_order) if k > 1 else 0
+    vertices, many = _vertices(longest, third_order), int(k > 1)
     return kernels.ProjectiveLists(
         search.Chart(
-            cells=np.empty(search.PLANES * area),
+            cells=np.empty(vertices if third_order else search.PLANES * area),
             row=np.empty(longest + 1),
-            stack=np.empty(6 * longest + 6, np.int32),
+            stack=np.empty(8 * longest + 8, np.int32),
             rightward=np.empty(longest + 1, np.int32),
             leftward=np.empty(area, np.int32),
             counts=np.empty(longest + 1, np.int64),
         ),
         search.Lists(
-            slots=np.empty(many * (search.VERTEX_PLANES * area + 1), np.int32),
+            slots=np.empty(many * (vertices + 1), np.int32),
             about=np.empty((slots, 4), np.int32),
             entry_score=np.empty(slots * 3 * k),
             entry=np.empty((slots * 3 * k, 3), np.int32),
-            stack=np.empty(many * (9 * longest + 9), np.int32),
+            stack=np.empty(many * (12 * longest + 12), np.int32),
         ),
     )
 
@@ -98,9 +125,10 @@ def make_spanning(longest: int, *, k: int = 1) -> kernels.SpanningLists:
 
 def make_charts(options: kernels.Options, longest: int, *, k: int) -> kernels.Charts:
     """Take working memory for the search that the options ask for; None for what it does not need."""
-    chart = lists = contraction = partition = climb = None
+    chart = lists = arcs = contraction = partition = climb = None
     if options.second_order or not options.crossing:
-        projective = make_projective(longest, k=k)
+        projective = make_projective(longest, k=k, third_order=options.third_order)
+        arcs = make_arcs(longest) if options.third_order else None
         chart, lists = (projective.chart, None) if k == 1 else (None, projective)
     if options.crossing:
         spanning = make_spanning(longest, k=k)
@@ -110,4 +138,4 @@ def make_charts(options: kernels.Options, longest: int, *, k: int) -> kernels.Ch
             contraction = spanning.contraction
         else:
             partition = spanning
-    return kernels.Charts(chart, lists, contraction, partition, climb)
+    return kernels.Charts(chart, lists, arcs, contraction, partition, climb)

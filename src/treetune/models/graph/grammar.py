@@ -22,6 +22,7 @@ from treetune.models.graph.search import NO_BASE_TREES, NO_COLUMNS, NOTHING_FIXE
 from treetune.models.graph.templates import (
     ARC,
     COARSE,
+    GRANDPARENT,
     LABEL,
     SIBLING,
     adapted,
@@ -46,7 +47,9 @@ LABELLERS = (JOINT, SECOND_STAGE)
 class GraphConfig:
     """The options of a graph parser."""
 
-    order: int = option(1, "Factors: 1 single arcs; 2 also pairs of adjacent siblings.", choices=(1, 2))
+    order: int = option(
+        1, "Factors: 1 single arcs; 2 also pairs of adjacent siblings; 3 also grandparents.", choices=(1, 2, 3)
+    )
     decoder: str = option(
         PROJECTIVE, "Trees that can be parsed: projective, or with crossing arcs.", choices=DECODERS, search=True
     )
@@ -74,6 +77,13 @@ class GraphConfig:
     def __post_init__(self) -> None:
         check_values(self)
         check_memory_limit(self.max_memory)
+        if self.order == 3 and self.decoder != PROJECTIVE:
+            raise ConfigError("graph parsers of order 3 are projective: leave decoder out, or take order 2")
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of templates that a parser of this order cannot do without."""
+        return (ARC, LABEL, SIBLING, GRANDPARENT)[: self.order + 1]
 
     @property
     def joint(self) -> bool:
@@ -106,7 +116,7 @@ class GraphGrammar:
         )
         fitting = adapted(templates, encoder.columns, stacked=stacked)
         kinds = {kind_of_group(name) for name in fitting.names}
-        for kind in (ARC, LABEL, SIBLING) if config.order == 2 else (ARC, LABEL):
+        for kind in config.kinds:
             if kind not in kinds:
                 raise ConfigError(
                     f"no template of [{kind}] of the feature set {config.features!r} fits the treebank, "
@@ -123,11 +133,10 @@ class GraphGrammar:
         self.labels.check(self.encoder)
         if self.is_stacked != self.encoder.is_stacked:
             raise expected("stacked", "true if there is a column of base trees, else false", self.is_stacked)
-        used = needed(self.template_set, second_order=config.order == 2, joint=config.joint)
+        used = needed(self.template_set, order=config.order, joint=config.joint)
         fitting = adapted(used, self.encoder.columns, stacked=self.is_stacked)
         kinds = {kind_of_group(name) for name in fitting.names}
-        wanted = {ARC, LABEL, SIBLING} if config.order == 2 else {ARC, LABEL}
-        if fitting != self.template_set or not kinds >= wanted or not self.templates:
+        if fitting != self.template_set or not kinds >= set(config.kinds) or not self.templates:
             raise expected("templates", "templates that fit the columns and the order", len(self.template_set))
 
     @cached_property
@@ -176,4 +185,4 @@ class GraphWeights:
 
 def templates_of(config: GraphConfig) -> TemplateSet:
     """Return the templates that a parser with these options uses, before a treebank is known."""
-    return needed(load_templates(config.features, FAMILY), second_order=config.order == 2, joint=config.joint)
+    return needed(load_templates(config.features, FAMILY), order=config.order, joint=config.joint)

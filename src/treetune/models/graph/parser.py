@@ -1,4 +1,4 @@
-"""Graph-based parsers of first and second order (McDonald et al. 2005; McDonald & Pereira 2006)."""
+"""Graph-based parsers of first to third order (McDonald et al. 2005; McDonald & Pereira 2006; Koo & Collins 2010)."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class GraphParser(TreeParser[GraphConfig, GraphGrammar, GraphWeights]):
     def options(self) -> kernels.Options:
         """The options as the kernels read them."""
         config = self.config
-        return kernels.Options(config.order == 2, config.decoder == NON_PROJECTIVE, config.joint)
+        return kernels.Options(config.order >= 2, config.order == 3, config.decoder == NON_PROJECTIVE, config.joint)
 
     @property
     def filter(self) -> ArcFilter | None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treetune.errors import DataError
-from treetune.filters.svm import make_work
+from treetune.filters.roles import make_work
 from treetune.models.feature_model import run_chunks
 from treetune.models.graph import _arc_kernels as scoring
 from treetune.models.graph import _sentence_kernels as kernels
@@ -21,6 +21,8 @@ from treetune.models.graph.charts import make_charts, projective_bytes, spanning
 MEMO = 1 << 20
 # A thread takes this many sentences at a time.
 CHUNK = 16
+# In third order, more words would make more vertices than 32 bits can name.
+LONGEST_THIRD = 800
 NOTHING_FIXED = np.empty((2, 0), np.int32)
 NO_BASE_TREES = np.empty(0, np.int32)
 NO_COLUMNS = np.empty((0, 0), np.int32)
@@ -65,22 +67,35 @@ def memo_cells(size: int, groups: int) -> int:
     return cells + groups * size + (max(3 * MEMO, 4 * size**2) if groups else 0)
 
 
+def grand_cells(size: int, groups: int) -> int:
+    """Return how many scores of grandparents there is room for: for either side of a head as many as of siblings."""
+    return 2 * (groups * size + max(3 * MEMO, 4 * size**2)) if groups else 0
+
+
 def sibling_groups(setup: SearchSetup) -> int:
     """Return how many groups of templates look at siblings; none if the search does not."""
     kinds = setup.templates.group_kind
     return int(np.count_nonzero(kinds == scoring.SIBLING)) if setup.options.second_order else 0
 
 
-def bytes_needed(longest: int, templates: int, options: kernels.Options, *, groups: int = 0, k: int = 1) -> int:
-    """Return the working memory that a sentence of `longest` words takes; `groups` are those of siblings."""
+def grand_groups(setup: SearchSetup) -> int:
+    """Return how many groups of templates look at grandparents; none if the search does not."""
+    kinds = setup.templates.group_kind
+    return int(np.count_nonzero(kinds == scoring.GRANDPARENT)) if setup.options.third_order else 0
+
+
+def bytes_needed(
+    longest: int, templates: int, options: kernels.Options, *, groups: int = 0, grand: int = 0, k: int = 1
+) -> int:
+    """Return the working memory that a sentence of `longest` words takes, with groups of siblings and grandparents."""
     size = longest + 2
     # For each word: its part of every feature, three numbers of a batch of look-ups, its scores in every kind of arc.
     need = 8 * size * ((len(scoring.ADDRESSES) + 3) * templates + 2 * scoring.KINDS)
     need += 21 * size**2 + 4 * k * size + 4 * memo_cells(size, groups)
     # The last are the scores of roles and the tags of an arc filter.
-    need += (8 * LAYOUT + 12 * size) * groups + 16 * size + 68 * size
+    need += (8 * LAYOUT + 12 * size) * (groups + grand) + 16 * size + 68 * size + 4 * grand_cells(size, grand)
     if options.second_order or not options.crossing:
-        need += projective_bytes(longest, k=k)
+        need += projective_bytes(longest, k=k, third_order=options.third_order)
     if options.crossing:
         need += spanning_bytes(longest, k=k)
     return need
@@ -92,11 +107,16 @@ def check_memory(lengths: NDArray[np.int64], setup: SearchSetup, *, k: int, allo
         return
     index = int(np.argmax(lengths))
     longest = int(lengths[index])
-    groups = sibling_groups(setup)
-    need = bytes_needed(longest, len(setup.templates.starts), setup.options, groups=groups, k=k) + more
+    if setup.options.third_order and longest > LONGEST_THIRD:
+        raise DataError(
+            f"sentence {index + 1}: it has {longest:,} words, and a third-order graph parser takes up to "
+            f"{LONGEST_THIRD}; split the sentence, or use another parser"
+        )
+    groups, grand = sibling_groups(setup), grand_groups(setup)
+    need = bytes_needed(longest, len(setup.templates.starts), setup.options, groups=groups, grand=grand, k=k) + more
     if need <= allowed * 1e9:
         return
-    order = "second" if setup.options.second_order else "first"
+    order = "third" if setup.options.third_order else "second" if setup.options.second_order else "first"
     lists = f" with lists of {k:,} trees" if k > 1 else ""
     raise DataError(
         f"sentence {index + 1}: it has {longest:,} words, for which a {order}-order graph parser{lists} "
@@ -106,18 +126,18 @@ def check_memory(lengths: NDArray[np.int64], setup: SearchSetup, *, k: int, allo
 
 
 def pairs_of_arc(templates: scoring.Templates, longest: int) -> int:
-    """Return how many (feature, output) pairs a word can have with its arc, label and sibling."""
+    """Return how many (feature, output) pairs a word can have with its arc, label, sibling and grandparent."""
     sizes = templates.group_last - templates.group_first
     between = int(sizes[templates.group_kind == scoring.BETWEEN].sum())
-    siblings = int(sizes[templates.group_kind == scoring.SIBLING].sum())
-    return int(templates.bounds[1]) + siblings + between * longest
+    other = int(sizes[templates.group_kind != scoring.BETWEEN].sum())
+    return int(templates.bounds[1]) + other + between * longest
 
 
 def make_workspace(setup: SearchSetup, longest: int, *, k: int) -> scoring.Workspace:
     """Return working memory for the scores of sentences of up to `longest` words."""
     size, total = longest + 2, len(setup.templates.starts) - 1
     labels = setup.masks.shape[2]
-    pairs, groups = pairs_of_arc(setup.templates, longest), sibling_groups(setup)
+    pairs, groups, grand = pairs_of_arc(setup.templates, longest), sibling_groups(setup), grand_groups(setup)
     return scoring.Workspace(
         parts=np.empty((len(scoring.ADDRESSES), size, total), np.uint64),
         marks=np.empty((2, size), np.int32),
@@ -136,6 +156,9 @@ def make_workspace(setup: SearchSetup, longest: int, *, k: int) -> scoring.Works
         sibling_layout=np.empty((groups, LAYOUT), np.int64),
         sibling_classes=np.empty((groups, 3, size), np.uint32),
         sibling_rows=np.zeros((2, size)),
+        grand_layout=np.empty((grand, LAYOUT), np.int64),
+        grand_classes=np.empty((grand, 3, size), np.uint32),
+        grand_memo=np.empty(grand_cells(size, grand), np.float32),
         thirds=np.empty(size, np.int32),
         seen=np.empty(6 * size, np.int32),
         met=np.empty(size, np.int32),

@@ -1,13 +1,14 @@
-"""Feature templates of arcs, labels, words between and siblings, compiled for the kernels.
+"""Feature templates of arcs, labels, words between, siblings and grandparents, compiled for the kernels.
 
-The first word of a group's name says what its templates are of: ``[arc …]``, ``[label …]``, ``[between …]`` or
-``[sibling …]``. Addresses: ``H`` the head, ``D`` the dependent, both with neighbours such as ``H+1`` or ``D-2``;
-``D<`` and ``D>`` (of the others too) the nearest word to the left or right that is not transparent: whatever is
-no part of a noun phrase, so that ``D<.w`` is often the preposition or conjunction that marks D; ``D^`` the head
-that the base parser gave to D; ``B`` a word between; ``S`` the nearest sibling towards the head; for labels given in a
-second stage also ``G`` the head's head, ``Dl`` and ``Dr`` the dependent's first and last child. ``A`` is the arc
-itself: ``A.dir``, ``A.dist`` (signed, in buckets) and ``A.base`` (whether the base tree has it, has its reverse, or
-neither).
+The first word of a group's name says what its templates are of: ``[arc …]``, ``[label …]``, ``[between …]``,
+``[sibling …]`` or ``[grandparent …]``. Addresses: ``H`` the head, ``D`` the dependent, both with neighbours such as
+``H+1`` or ``D-2``; ``D<`` and ``D>`` (of the others too) the nearest word to the left or right that is not
+transparent: whatever is no part of a noun phrase, so that ``D<.w`` is often the preposition or conjunction that
+marks D; ``D^`` the head that the base parser gave to D; ``B`` a word between; ``S`` the nearest sibling towards the
+head; ``G`` the head's head, also for labels given in a second stage, which may look at ``Dl`` and ``Dr`` the
+dependent's first and last child. ``A`` is the arc itself: ``A.dir``, ``A.dist`` (signed, in buckets) and ``A.base``
+(whether the base tree has it, has its reverse, or neither). With grandparents ``A.dir`` also says on which side of
+the head its own head is.
 """
 
 from __future__ import annotations
@@ -22,13 +23,15 @@ from treetune.features.encoding import FIRST_ID
 from treetune.features.templates import Template, TemplateSet, reads_base_tree, seed_of
 from treetune.models.graph import _arc_kernels as kernels
 
-ARC, LABEL, BETWEEN, SIBLING = "arc", "label", "between", "sibling"
+ARC, LABEL, BETWEEN, SIBLING, GRANDPARENT = "arc", "label", "between", "sibling", "grandparent"
 ADDRESSES_OF_GROUP = {
     ARC: ("H", "D", "A"),
     LABEL: ("H", "D", "A", "S", "G", "Dl", "Dr"),
     BETWEEN: ("H", "D", "B", "A"),
     SIBLING: ("H", "D", "S", "A"),
+    GRANDPARENT: ("H", "D", "G", "A"),
 }
+TRIPLES = {BETWEEN: kernels.BETWEEN, SIBLING: kernels.SIBLING, GRANDPARENT: kernels.GRANDPARENT}
 ADDRESSES = {
     "H": kernels.HEAD,
     "D": kernels.DEPENDENT,
@@ -57,12 +60,12 @@ def kind_of_group(name: str) -> str:
     return kind
 
 
-def needed(templates: TemplateSet, *, second_order: bool, joint: bool) -> TemplateSet:
+def needed(templates: TemplateSet, *, order: int, joint: bool) -> TemplateSet:
     """Return the templates that a parser of that order uses; joint labels cannot look at the rest of the tree."""
     groups, names = [], []
     for group, name in zip(templates.groups, templates.names, strict=True):
         kind = kind_of_group(name)
-        if kind == SIBLING and not second_order:
+        if (kind == SIBLING and order < 2) or (kind == GRANDPARENT and order < 3):
             continue
         kept = group
         if kind == LABEL and joint:
@@ -129,14 +132,12 @@ def compile_templates(
     for kind in (ARC, LABEL):
         ordered += [(kind, template) for group in by_kind[kind] for template in group]
         bounds.append(len(ordered))
-    for kind in (BETWEEN, SIBLING):
+    for kind, number in TRIPLES.items():
         for group in by_kind[kind]:
-            triples.append(
-                (len(ordered), len(ordered) + len(group), kernels.BETWEEN if kind == BETWEEN else kernels.SIBLING)
-            )
+            triples.append((len(ordered), len(ordered) + len(group), number))
             ordered += [(kind, template) for template in group]
     starts, atoms = [0], []
-    extra = np.zeros((kernels.KINDS + 2, len(ordered)), np.uint64)
+    extra = np.zeros((kernels.KINDS + kernels.DIRECTIONS, len(ordered)), np.uint64)
     for number, (kind, template) in enumerate(ordered):
         extra[:, number] = seed_of(f"{kind} {' '.join(template)}")
         for atom in template:
@@ -144,7 +145,8 @@ def compile_templates(
             if address == "A":
                 extra[:, number] += _of_arc(value, seed_of(atom))
             else:
-                atoms.append((ADDRESSES[address], shift, list(columns).index(value), seed_of(atom)))
+                place = kernels.THIRD if kind == GRANDPARENT and address == "G" else ADDRESSES[address]
+                atoms.append((place, shift, list(columns).index(value), seed_of(atom)))
         starts.append(len(atoms))
     addresses, shifts, numbers, seeds = zip(*atoms, strict=True) if atoms else ((), (), (), ())
     firsts, lasts, kinds = zip(*triples, strict=True) if triples else ((), (), ())
@@ -201,7 +203,7 @@ def _of_arc(value: str, seed: int) -> np.ndarray[tuple[int], np.dtype[np.uint64]
         middle = kernels.DISTANCES // 2
         direction = 2 if distance == middle else int(distance > middle)
         numbers.append({"dist": distance, "dir": direction, "base": relation}[value])
-    numbers += [0, 1]
+    numbers += range(kernels.DIRECTIONS)
     return np.array([_mix(number + seed) for number in numbers], np.uint64)
 
 

@@ -138,7 +138,12 @@ function remote(arcs, labels, marked, done = () => {}) {
   const holder = make("div");
   const asked = item;
   attempt(() => api("POST", "draw", { words: asked.words, tags: asked.tags, heads: arcs, labels, marked })).then((found) => {
-    if (found && asked === item) holder.replaceChildren(drawn(found.svg));
+    if (found && asked === item) {
+      holder.replaceChildren(drawn(found.svg));
+      // Of a long sentence, the part that is asked about is shown.
+      const word = marked.length && holder.querySelector(`.word[data-word="${marked[0]}"]`);
+      if (word) word.scrollIntoView({ block: "nearest", inline: "center" });
+    }
     if (found) done(holder);
   });
   return holder;
