@@ -354,8 +354,8 @@ def web_load_table(record: Record) -> str:
     about = (
         "`treetune serve` beside a FastAPI page around spaCy (tagger, morphologizer and parser, trained for a "
         f"moment), from request to response, a sentence of {record['words']} words; server and client on a core each, "
-        f"medians of {len(next(iter(record['rounds'].values())))} rounds in turn. Other programs ran on the machine: "
-        f"CPU time is the measure. Requests: one after the other, and {record['concurrent']:,} at once, each over a "
+        f"medians of {len(next(iter(record['rounds'].values())))} rounds in turn. "
+        f"Requests: one after the other, and {record['concurrent']:,} at once, each over a "
         "connection of "
         "its own. Batches: sentences of EWT train, JSON out."
     )
