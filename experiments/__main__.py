@@ -55,6 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for path in report.write([table.load(name) for name in table.names()], RESULTS, DOCS / "experiments"):
             say(f"wrote {path}")
         figures.draw(result_path("augmented_study"), DOCS / "choosing.svg")
+        figures.draw_uptraining(result_path("petrov2010_table3"), DOCS / "experiments" / "uptraining.svg")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The figure of the study of search, rate and partial trees, for the docs."""
+"""The figures of the docs: the study of search, rate and partial trees; uptraining over the number of sentences."""
 
 from __future__ import annotations
 
@@ -15,6 +15,15 @@ BASELINE, GROWING = "treebank only", "growing k, 8 to 64"
 SEARCHES = {"2": "k = 2", "8": "k = 8", "64": "k = 64", "8…64": GROWING, "forced": "forced decoding"}
 RATES = {0.25: f"{GROWING}, rate 0.25", 1.0: GROWING, 4.0: f"{GROWING}, rate 4"}
 ARCS = {1: "1 arc", 2: "2 arcs", 5: "5 arcs"}
+# Figure 2 of Petrov et al. 2010: treebanks by colour, text by line style.
+TREEBANKS = {"source": "#1b6ca8", "source + questions": "#c8553d"}
+SIZES = {
+    "questions": {"100": 100, "1,000": 1_000, "10,000": 10_000, "all": 22_000},
+    "sentences of AMALGUM": {"1,000": 1_000, "10,000": 10_000, "all": 157_000},
+}
+STYLES = {"questions": "-", "sentences of AMALGUM": "--"}
+QUESTIONS = {"target-test": "questions (EWT, GUM)", "atis-test": "questions (ATIS)"}
+SVG: dict[Any, Any] = {"svg.hashsalt": "treetune", "svg.fonttype": "none", "font.size": 9, "axes.titlesize": 10}
 
 
 class Gains:
@@ -56,7 +65,7 @@ def draw(results: Path, path: Path) -> None:
     from matplotlib.figure import Figure
 
     gains = Gains(json.loads(results.read_text(encoding="utf-8")))
-    with mpl.rc_context({"svg.hashsalt": "treetune", "svg.fonttype": "none", "font.size": 9, "axes.titlesize": 10}):
+    with mpl.rc_context(SVG):
         figure = Figure(figsize=(9, 6.2), layout="constrained")
         grid = figure.subplots(2, 2)
         searches, rates = grid[0, 0], grid[0, 1]
@@ -74,4 +83,41 @@ def draw(results: Path, path: Path) -> None:
         rates.set_title("questions (EWT, GUM): rate")
         _draw_arcs(grid[1, 0], gains, "target", "questions (EWT, GUM)")
         _draw_arcs(grid[1, 1], gains, "atis", "questions (ATIS)")
+        figure.savefig(path, metadata={"Date": None})
+
+
+def _draw_sizes(axes: Axes, scores: Mapping[str, float], treebank: str, kind: str) -> None:
+    """Draw a score over the number of sentences, from those rows that are measured."""
+    found = {size: scores.get(f"{treebank}, {name} {kind}") for name, size in SIZES[kind].items()}
+    here = {size: score for size, score in found.items() if score is not None}
+    axes.plot(
+        list(here), list(here.values()), marker="o", markersize=4, linestyle=STYLES[kind], color=TREEBANKS[treebank],
+        label=f"{treebank}, {kind}",
+    )  # fmt: skip
+
+
+def draw_uptraining(results: Path, path: Path) -> None:
+    """Draw UAS and LAS on two test sets over the number of sentences that a parser is uptrained on."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    rows = json.loads(results.read_text(encoding="utf-8"))["rows"]
+    with mpl.rc_context(SVG):
+        figure = Figure(figsize=(9, 6.2), layout="constrained")
+        grid = figure.subplots(len(QUESTIONS), 2, sharex=True)
+        for line, (test, title) in zip(grid, QUESTIONS.items(), strict=True):
+            for axes, metric in zip(line, ("UAS", "LAS"), strict=True):
+                scores = {row["name"]: row["tests"][test][metric]["mean"] for row in rows}
+                for treebank, colour in TREEBANKS.items():
+                    for kind in SIZES:
+                        _draw_sizes(axes, scores, treebank, kind)
+                    if treebank in scores:
+                        axes.axhline(scores[treebank], color=colour, linewidth=0.8, linestyle=":")
+                axes.set_xscale("log")
+                axes.grid(axis="y", color="#dddddd", linewidth=0.6)
+                axes.spines[["top", "right"]].set_visible(False)
+                axes.set_title(f"{title}: {metric}")
+        for axes in grid[-1]:
+            axes.set_xlabel("parsed sentences beside the treebank (dotted: none)")
+        grid[0, 0].legend(frameon=False)
         figure.savefig(path, metadata={"Date": None})

@@ -191,6 +191,26 @@ def test_the_figure_of_the_docs_is_drawn_from_the_stored_results(tmp_path: Path)
     assert (tmp_path / "few.svg").read_bytes() != (tmp_path / "one.svg").read_bytes()
 
 
+def test_uptraining_is_drawn_from_the_rows_that_are_measured(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    result = result_path("petrov2010_table3")
+    for name in ("one.svg", "two.svg"):
+        figures.draw_uptraining(result, tmp_path / name)
+    text = (tmp_path / "one.svg").read_text(encoding="utf-8")
+    assert text == (tmp_path / "two.svg").read_text(encoding="utf-8")
+    assert all(f"{title}: {metric}" in text for title in figures.QUESTIONS.values() for metric in ("UAS", "LAS"))
+    names = {row.name for row in table.load("petrov2010_table3").rows}
+    drawn = {
+        f"{one}, {size} {kind}" for one in figures.TREEBANKS for kind in figures.SIZES for size in figures.SIZES[kind]
+    }
+    assert drawn | set(figures.TREEBANKS) <= names
+    record = json.loads(result.read_text(encoding="utf-8"))
+    few = tmp_path / "few.json"
+    few.write_text(json.dumps({"rows": record["rows"][:1]}), encoding="utf-8")
+    figures.draw_uptraining(few, tmp_path / "few.svg")
+    assert (tmp_path / "few.svg").read_bytes() != (tmp_path / "one.svg").read_bytes()
+
+
 def test_the_command_lists_tables_prints_pages_and_checks_options(capsys: pytest.CaptureFixture[str]) -> None:
     main(["list"])
     lines = capsys.readouterr().out.splitlines()

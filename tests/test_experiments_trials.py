@@ -50,6 +50,10 @@ TRIALS = {
         "greedy, source, gold tags", "reranked, source, gold tags", "graph, source + questions, gold tags",
         "greedy, questions, predicted tags",
     ),
+    "petrov2010_table3": (
+        "source", "source, self-training", "source + questions, all questions",
+        "source + questions, 1,000 sentences of AMALGUM",
+    ),
     "external_metric": ("transition, treebank", "transition, treebank + program"),
     "labels_by_tag": ("transition, not restricted", "transition, restricted by tag"),
     "hall2011_extrinsic_table1": ("source", "source + main verbs of target", "source + all tags of target"),
