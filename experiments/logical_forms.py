@@ -111,7 +111,7 @@ def _parsed(files: Sequence[Path], limit: int, tests: Sequence[Path]) -> list[Ex
     selection = Selection(max_length=LONGEST, excluded=fingerprints(tests))
     found: list[Example] = []
     for path in files:
-        examples = (one.sentence.without(*NO_TAGS) for one in treetune.read_trees(path))
+        examples = (one.sentence.without(*NO_TAGS) for one in treetune.read_trees(path, strict=False))
         kept = list(islice(filter(selection.keeps, examples), limit))
         found += [one.example() for one in mapper.meanings(kept)]
     return [example for example in found if is_projective(example.gold.heads)]
