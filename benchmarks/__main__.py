@@ -64,6 +64,7 @@ BENCHMARKS = {
     "versions": Benchmark("the speed of two commits on one model", versions.add_options, versions.run),
     "reordering": Benchmark("word order beside parsing", costs.reordering_options, costs.reordering),
     "overhead": Benchmark("the trainer beside a bare loop", costs.overhead_options, costs.overhead),
+    "uptraining": Benchmark("uptraining at its full size", costs.uptraining_options, costs.uptraining),
 }
 
 

@@ -1,4 +1,4 @@
-"""What single things cost: starting a command, word order beside parsing, the trainer beside a bare loop."""
+"""What single things cost: starting a command, word order beside parsing, the trainer, uptraining at its full size."""
 
 from __future__ import annotations
 
@@ -172,3 +172,31 @@ def _milliseconds_a_word(
         on_treebank.append(1000 * measure.cpu_seconds(lambda: learner.learn(order)) / learner.words(order))
         on_objective.append(1000 * measure.cpu_seconds(rank) / words)
     return on_treebank, on_objective
+
+
+def uptraining_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the benchmark of uptraining."""
+    parser.add_argument("--sentences", type=int, default=100_000, help="of AMALGUM (default: %(default)s)")
+    parser.add_argument("--epochs", type=int, default=5, help="passes over them (default: %(default)s)")
+    parser.add_argument("--beam", type=int, default=8, help="of the student (default: %(default)s)")
+
+
+def uptraining(options: argparse.Namespace) -> dict[str, Any]:
+    """Measure `treetune uptrain` on parsed files, from the files to the model file, and score the student."""
+    files = sorted(str(path) for path in (options.data / "amalgum").glob("*.conllu.zst") if "whow" not in path.name)
+    with tempfile.TemporaryDirectory() as name:
+        model = Path(name, "student.treetune")
+        arguments = [
+            *("uptrain", *files, f"--limit={options.sentences}"),
+            *(f"--epochs={options.epochs}", f"--beam={options.beam}"),
+            *(f"--dev={options.data / training.PARTS['dev']}", f"--exclude={options.data / TEST}", f"--model={model}"),
+        ]
+        took = measure.run_command([sys.executable, "-m", "treetune", *arguments])
+        return {
+            "benchmark": "uptraining",
+            **measure.provenance(["numpy", "numba"]),
+            "settings": {"sentences": options.sentences, "epochs": options.epochs, "beam": options.beam},
+            **took,
+            "model_mb": measure.size_mb(model),
+            **training.accuracies(model, options.data),
+        }

@@ -293,6 +293,18 @@ def test_the_trainer_beside_a_bare_loop() -> None:
     assert "a word of the treebank | 1.20 |" in text
 
 
+def test_a_large_uptraining_has_its_time_memory_and_accuracy() -> None:
+    record = {
+        "benchmark": "uptraining",
+        **ORIGIN,
+        "settings": {"sentences": 100_000, "epochs": 5, "beam": 8},
+        **{"cpu_seconds": 630.0, "peak_rss_mb": 1400.0, "model_mb": 30.25, "test_UAS": 88.0, "test_LAS": 84.04},
+    }
+    text = report.section(record)
+    assert "on 100,000 parsed sentences of AMALGUM alone, without a treebank, 5 epochs, beam 8" in text
+    assert "| 10.5 | 1,400.0 | 30.2 | 88.0 | 84.0 |" in text
+
+
 def test_treebanks_are_shown_with_every_system() -> None:
     found: dict[str, Any] = {"test": {"Words": 99.5, "MLAS": 61.234}, "words_per_cpu_second": summary(30000.0, 500.0)}
     trained = {**found, "training": {"cpu_seconds": 90.0}}

@@ -209,6 +209,18 @@ def test_the_trainer_is_timed_beside_a_bare_loop(small: Path, tmp_path: Path) ->
     assert found["objective_to_treebank"]["median"] > 0
 
 
+def test_uptraining_is_measured_as_a_command(small: Path, tmp_path: Path) -> None:
+    parsed = tmp_path / "amalgum" / "news.conllu.zst"
+    parsed.parent.mkdir()
+    treetune.write_trees(treetune.read_trees(small / "ud" / "en_ewt-train.conllu"), parsed)
+    (tmp_path / "ud").symlink_to(small / "ud")
+    given = options("uptraining", f"--data={tmp_path}", "--sentences=30", "--epochs=1", "--beam=1")
+    found = costs.uptraining(given)
+    assert found["settings"] == {"sentences": 30, "epochs": 1, "beam": 1}
+    assert 0 < found["test_LAS"] <= found["test_UAS"] <= 100
+    assert min(found["cpu_seconds"], found["peak_rss_mb"], found["model_mb"]) > 0
+
+
 def test_word_order_is_timed_beside_parsing(small: Path, tmp_path: Path) -> None:
     parser = treetune.TransitionParser(beam=1)
     for _ in treetune.train(parser, list(treetune.read_trees(small / "ud" / "en_ewt-train.conllu")), epochs=1):
