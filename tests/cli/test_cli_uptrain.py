@@ -143,6 +143,28 @@ def test_sentences_are_selected(folder: Path, tmp_path: Path) -> None:
     assert sorted(texts) == sorted(kept)
 
 
+def test_faults_of_a_treebank_are_found_before_the_parsing(folder: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.conllu"
+    bad.write_text("1\tA\t_\tX\t_\t_\t7\troot\t_\t_\n\n")
+    given = ("uptrain", folder / "in.conllu", "--base", folder / "base.treetune", "--model", tmp_path / "m")
+    for flag in ("--gold", "--dev"):
+        result = run(*given, flag, bad)
+        assert result.code == 1
+        assert result.err == f"error: {bad}:1: column HEAD: expected a head from 0 to 1, found '7'\n"
+        assert list(tmp_path.iterdir()) == [bad]
+
+
+def test_a_limit_that_leaves_no_sentence_is_explained(folder: Path, tmp_path: Path) -> None:
+    given = (folder / "in.conllu", "--base", folder / "base.treetune", "--max-length", 1)
+    result = run("uptrain", *given, "--model", tmp_path / "m")
+    assert result.code == 1
+    assert result.err == (
+        "error: expected a sentence to train on, found none; left out: 50 too long (more than 1 words); raise "
+        "--max-length, or, if each line of the text is a sentence, add --read lines\n"
+    )
+    assert not list(tmp_path.iterdir())
+
+
 def test_trees_are_selected(folder: Path, tmp_path: Path) -> None:
     given = (folder / "in.conllu", "--base", folder / "base.treetune")
     everything = uptrain(folder, tmp_path / "all", *given)

@@ -22,7 +22,7 @@ from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, display_name, full_disk_said
 from treetune.corpus.formats import format_of
 from treetune.corpus.locks import InUse, exclusive
-from treetune.corpus.selection import Selection
+from treetune.corpus.selection import LONG, Selection
 from treetune.corpus.sentence import Example
 from treetune.errors import ConfigError, DataError, TreetuneError
 from treetune.models.file_input import Input
@@ -113,7 +113,7 @@ class ParsedData:
                 self._save(size)
                 self._write(out)
             if not self.kept:
-                raise DataError("expected a sentence to train on, found none" + self._left_out())
+                raise DataError("expected a sentence to train on, found none" + self._left_out() + self._hint())
         except KeyboardInterrupt:
             raise Interrupted(
                 f"the training has not begun; {self.kept:,} sentences are in {self._part}; the same command with "
@@ -153,6 +153,12 @@ class ParsedData:
             first = next(iter(self.report.reasons.values()))
             counts.append(f"{self.report.skipped:,} malformed, as {first.examples[0]}")
         return f"; left out: {', '.join(counts)}" if counts else ""
+
+    def _hint(self) -> str:
+        if LONG not in self.selection.left_out:
+            return ""
+        most = f"more than {self.selection.max_length} words"
+        return f" ({most}); raise --max-length, or, if each line of the text is a sentence, add --read lines"
 
     @cached_property
     def _fingerprint(self) -> str:

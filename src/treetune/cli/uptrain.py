@@ -18,7 +18,7 @@ from treetune.cli.parsed_data import ParsedData
 from treetune.cli.runfiles import RunFiles, check_writable
 from treetune.cli.train import objective_tables, run_training
 from treetune.config import Config
-from treetune.config.reading import fingerprint
+from treetune.config.reading import fingerprint, make_reader, silent
 from treetune.config.schema import EPOCHS, PIPELINE, TAGGER_EPOCHS
 from treetune.config.tables import FLAGS
 from treetune.corpus.files import STANDARD_STREAM, check_kept, check_readable
@@ -132,6 +132,7 @@ def uptrain(
             if base is not None and read is not None:
                 raise ConfigError("--read is for a base parser that is a model; a program is given IN as it is")
             data.program = None if base is None else _command(base)
+        _check_data(config, kept)
         data.run(resume=resume)
         run_training(config, resume=resume, quiet=quiet, json=json)
         data.remove(keep=parsed is not None)
@@ -150,6 +151,17 @@ def _check_files(sources: Sequence[str], others: Sequence[str], model: str, kept
     check_kept(model, [*sources, *others], flag="--model")
     for path in (*sources, *others):
         check_readable(path)
+
+
+def _check_data(config: Config, kept: str) -> None:
+    """Read treebanks, development data and objectives once: their faults are found before hours of parsing too."""
+    reader = make_reader(config, silent)
+    reader.dev()
+    if config.train.treebank != kept:
+        reader.treebank()
+    for one in config.objectives:
+        if one.data != kept:
+            reader.objective(one)
 
 
 def _base_parser(base: str, threads: int, checks: dict[str, Any]) -> BaseParser:

@@ -11,7 +11,7 @@ from tokenizer_samples import trained
 
 from treetune.corpus.rawtext import raw_text
 from treetune.models.tokenizer import _kernels as kernels
-from treetune.models.tokenizer._line_kernels import NARROWEST
+from treetune.models.tokenizer._line_kernels import LIST_LINES, NARROWEST, STOP_LINES
 from treetune.models.tokenizer.characters import encode_text, kind_of
 from treetune.models.tokenizer.chunks import find_chunks
 
@@ -44,6 +44,17 @@ def test_a_heading_is_a_sentence_and_wrapped_lines_are_not() -> None:
     assert len(sentences(WRAPPED, line_sentences=True)) == 4
 
 
+def test_queries_in_lower_case_without_punctuation_are_sentences() -> None:
+    queries = ["where is the sea", "who wrote this", "Mary and the bird", "is it far", "how old is he", "when do we go"]
+    assert sentences("\n".join(queries)) == queries
+    assert sentences("\n".join([*queries, "this one goes on,", "here"]))[-1] == "this one goes on , here"
+
+
+def test_prose_with_a_line_for_each_clause_is_no_list() -> None:
+    text = "We go to the sea\nwhere it is warm\nand swim. The others\nstay at home\nbecause it rains\non them."
+    assert kernels.CLOSED not in find_chunks(encode_text(text), close=True).gaps
+
+
 @pytest.mark.parametrize("bullet", ["-", "–", "*", "•", "1.", "12)", "(3)"])
 def test_bullets_begin_a_sentence(bullet: str) -> None:
     line = "we do all of this today and tomorrow and then"
@@ -72,10 +83,12 @@ def closed(text: str) -> list[int]:
         count += len(line.split())
     width = max([NARROWEST, *(len(line.strip()) for line in lines)])
     room = [len(line.strip()) + 1 + len(after.split()[0]) <= width for line, after in itertools.pairwise(lines)]
+    stops = sum(any(kind_of(chunk[-1]) in ("stop", "end") for chunk in line.split()) for line in lines)
+    is_list = len(room) >= LIST_LINES and 2 * sum(room) > len(room) and STOP_LINES * stops <= len(room)
     found = []
     for place, start in enumerate(starts[1:]):
         end, begin = lines[place].rstrip()[-1], lines[place + 1].split()[0]
-        goes_on = kind_of(end) in ("comma", "hyphen", "open") or kind_of(begin[0]) == "lower"
+        goes_on = kind_of(end) in ("comma", "hyphen", "open") or (not is_list and kind_of(begin[0]) == "lower")
         if bulleted(begin) or ((room[place] or 2 * sum(room) > len(room)) and not goes_on):
             found.append(start)
     return found
@@ -84,7 +97,7 @@ def closed(text: str) -> list[int]:
 words = st.sampled_from(
     ["A", "an", "Tea", "x" * 30, "Y" * 20, "-", "1.", "(2)", "12345.", ",", "so,", "(", "Long-ish", "*"]
 )
-lines = st.lists(st.lists(words, min_size=1, max_size=5).map(" ".join), max_size=6).map("\n".join)
+lines = st.lists(st.lists(words, min_size=1, max_size=5).map(" ".join), max_size=8).map("\n".join)
 
 
 @given(lines)

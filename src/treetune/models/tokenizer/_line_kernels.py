@@ -10,9 +10,11 @@ from treetune.models.tokenizer.characters import KIND
 
 # Text is not wrapped at fewer characters than these.
 NARROWEST = 40
+# A list without punctuation has so many line ends or more, and a stop in at most one of so many lines.
+LIST_LINES, STOP_LINES = 4, 10
 
 _LOWER, _COMMA, _HYPHEN, _OPEN = (np.uint8(KIND[name]) for name in ("lower", "comma", "hyphen", "open"))
-_DIGIT, _STOP, _CLOSE = (np.uint8(KIND[name]) for name in ("digit", "stop", "close"))
+_DIGIT, _STOP, _END, _CLOSE = (np.uint8(KIND[name]) for name in ("digit", "stop", "end", "close"))
 _BULLETS = (ord("*"), ord("+"), ord("•"), ord("·"), ord("‣"), ord("◦"), ord("▪"), ord("■"), ord("●"), ord("○"))
 
 
@@ -37,10 +39,11 @@ def is_bullet(text, first, last):  # type: ignore[no-untyped-def]
 
 
 @inner
-def goes_on(text, end, start):  # type: ignore[no-untyped-def]
-    """Whether a line that ends before `end` seems to go on at `start`."""
+def goes_on(text, end, start, is_list):  # type: ignore[no-untyped-def]
+    """Whether a line that ends before `end` seems to go on at `start`; small letters begin the lines of a list too."""
     before = text.kinds[end - 1]
-    return text.kinds[start] == _LOWER or before == _COMMA or before == _HYPHEN or before == _OPEN
+    is_small = not is_list and text.kinds[start] == _LOWER
+    return is_small or before == _COMMA or before == _HYPHEN or before == _OPEN
 
 
 @entry
@@ -49,6 +52,7 @@ def close_lines(text, chunks):  # type: ignore[no-untyped-def]
 
     That is so where the chunk would have had room on that line, beside the longest line of the paragraph, or at all
     line ends if it is so at most of them; but not where the line goes on. An item of a list closes the line before it.
+    Lines most of which were ended on purpose and hardly any of which has a stop are a list, as queries are.
     """
     starts, ends, gaps = chunks.starts, chunks.ends, chunks.gaps
     first = 0
@@ -70,16 +74,21 @@ def close_lines(text, chunks):  # type: ignore[no-untyped-def]
 def close_paragraph(text, chunks, first, last, lines, width):  # type: ignore[no-untyped-def]
     """Close the lines of the paragraph with the chunks [first, last), `lines` line ends and this width."""
     starts, ends, gaps = chunks.starts, chunks.ends, chunks.gaps
-    line, early = first, 0
-    for chunk in range(first + 1, last):
-        if gaps[chunk] == LINE:
+    line, early, stops, stop = first, 0, 0, False
+    for chunk in range(first, last):
+        if chunk > first and gaps[chunk] == LINE:
             early += ends[chunk - 1] - starts[line] + 1 + ends[chunk] - starts[chunk] <= width
-            line = chunk
+            line, stop = chunk, False
+        end = text.kinds[ends[chunk] - 1]
+        if not stop and (end == _STOP or end == _END):
+            stop = True
+            stops += 1
+    is_list = lines >= LIST_LINES and 2 * early > lines and STOP_LINES * stops <= lines
     line = first
     for chunk in range(first + 1, last):
         if gaps[chunk] == LINE:
             has_room = ends[chunk - 1] - starts[line] + 1 + ends[chunk] - starts[chunk] <= width
-            on_purpose = (has_room or 2 * early > lines) and not goes_on(text, ends[chunk - 1], starts[chunk])
+            on_purpose = (has_room or 2 * early > lines) and not goes_on(text, ends[chunk - 1], starts[chunk], is_list)
             if on_purpose or is_bullet(text, starts[chunk], ends[chunk]):
                 gaps[chunk] = CLOSED
             line = chunk
