@@ -268,7 +268,7 @@ def base_of(config: Config, name: str) -> dict[str, Any]:
     other = config["uptrain"].get(name, {})
     kept = {key: config[key] for key in ("data", "train", "model", "learner") if key in config}
     own = part({**config["uptrain"], "model": config["model"]}, name) if "model" in other else {}
-    return {**kept, **own, **{key: other[key] for key in ("reranker", "objective") if key in other}}
+    return {**kept, **own, **{key: other[key] for key in ("reranker", "objective", "train") if key in other}}
 
 
 def best_of_lists(parser: Parser, objective: Objective) -> list[Example]:
