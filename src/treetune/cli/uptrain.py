@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 PARSED_SUFFIX = ".parsed.conllu"
 # The name of the parsed data among the objectives.
 PARSED = "parsed"
+# Which share of the sentences of a test set a treebank may have by chance; of EWT, GUM and ATIS it is 3 %.
+LARGEST_OVERLAP = 0.1
 _WEIGHT = re.compile(r"@([0-9]*\.?[0-9]+)$")
 
 
@@ -117,7 +120,9 @@ def uptrain(
     RunFiles.of(config, resume=resume)
     _check_files(sources, others, model, kept, "--model" if parsed is None else "--parsed")
     check_kept(model, (base, second), flag="--model")
-    selection = Selection(min_length, max_length, duplicates, fingerprints([*(exclude or ()), *([dev] if dev else [])]))
+    held_out = {path: fingerprints([path]) for path in (*(exclude or ()), *([dev] if dev else ()))}
+    excluded = frozenset[bytes]().union(*held_out.values())
+    selection = Selection(min_length, max_length, duplicates, excluded)
     checks = given(second=second, agreement=agreement, min_confidence=min_confidence, min_margin=min_margin)
     data = ParsedData(sources, kept, selection, limit, read, constrained, not config.model.is_tagger, quiet)
     data.settings = [base, checks, constrained, read, limit, min_length, max_length, data.trees]
@@ -133,6 +138,7 @@ def uptrain(
                 raise ConfigError("--read is for a base parser that is a model; a program is given IN as it is")
             data.program = None if base is None else _command(base)
         _check_data(config, kept)
+        _warn_of_leakage([path for path, _ in golds], held_out)
         data.run(resume=resume)
         run_training(config, resume=resume, quiet=quiet, json=json)
         data.remove(keep=parsed is not None)
@@ -162,6 +168,20 @@ def _check_data(config: Config, kept: str) -> None:
     for one in config.objectives:
         if one.data != kept:
             reader.objective(one)
+
+
+def _warn_of_leakage(golds: Sequence[str], held_out: Mapping[str, frozenset[bytes]]) -> None:
+    """Warn if a treebank has more sentences of a file to exclude than any two samples of one language have."""
+    for gold in golds:
+        own = fingerprints([gold])
+        for path, sentences in held_out.items():
+            both = len(own & sentences)
+            if both > LARGEST_OVERLAP * len(sentences):
+                warnings.warn(
+                    f"{gold} has {both:,} of {len(sentences):,} sentences of {path}; they are trained on, and scores "
+                    f"on {path} say nothing about new text; leave them out of {gold}",
+                    stacklevel=2,
+                )
 
 
 def _base_parser(base: str, threads: int, checks: dict[str, Any]) -> BaseParser:
