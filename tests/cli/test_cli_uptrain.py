@@ -408,6 +408,7 @@ WRONG: list[tuple[tuple[str, ...], int, str]] = [
         "this parser is not calibrated, so that its confidence means nothing; see 'treetune calibrate'",
     ),
     (("{f}/in.conllu", "--base", "nosuchmodel"), 1, "there is no model called 'nosuchmodel'"),
+    (("{f}/in.conllu", "--base", "{t}/none.treetune"), 1, "cannot read the model {t}/none.treetune: there is no such"),
     (
         ("{f}/in.conllu", "--base", "no such"),
         2,
@@ -415,14 +416,18 @@ WRONG: list[tuple[tuple[str, ...], int, str]] = [
     ),
     (("{f}/in.conllu", "--base", "cat 'a"), 2, '--base: expected a model or a command, found "cat \'a" (No closing'),
     (("{f}/in.conllu", "--base", "false"), 1, "{f}/in.conllu: the base program 'false' ended with status 1"),
-    (("{f}/in.conllu", "--base", "true"), 1, "expected a sentence to train on, found none"),
+    (
+        ("{f}/in.conllu", "--base", "true"),
+        1,
+        "expected a sentence to train on, found none in what 'true' wrote for {f}/in.conllu",
+    ),
     (
         ("{f}/in.conllu", "--base", "echo x"),
         1,
         "expected a sentence to train on, found none; left out: 1 malformed",
     ),
-    (("{t}/empty.conllu",), 1, "expected a sentence to train on, found none"),
-    (("-",), 1, "expected a sentence to train on, found none"),
+    (("{t}/empty.conllu",), 1, "expected a sentence to train on, found none in {t}/empty.conllu\n"),
+    (("-",), 1, "expected a sentence to train on, found none in <stdin>"),
     (("{f}/in.conllu", "--min-length", "99"), 1, "expected a sentence to train on, found none; left out: 50 too"),
     (
         ("{f}/in.conllu", "--exclude", "{f}/in.conllu"),

@@ -128,8 +128,8 @@ def uptrain(
     data.settings = [base, checks, constrained, read, limit, min_length, max_length, data.trees]
     with data.held():
         if base is not None and _is_model(base):
-            data.settings += [fingerprint(str(find_model(name))) for name in (base, second) if name is not None]
             data.base = _base_parser(base, threads, checks)
+            data.settings += [fingerprint(str(find_model(name))) for name in (base, second) if name is not None]
         else:
             for name in (*checks, *(["constrained"] if constrained else [])):
                 flag = f"--{name.replace('_', '-')}"
