@@ -132,6 +132,10 @@ def test_a_picture(source: Path, tmp_path: Path) -> None:
             ("IN", "--to", "ja", "--read", "raw"),
             "unknown file format 'raw'; known: conllu, conllx, iob2, json, lines, text",
         ),
+        (
+            ("IN", "--to", "ja", "--draw", "a.png"),
+            "--draw: pictures are SVG; expected a name that ends with .svg, found a.png",
+        ),
         (("--restore", "IN", "--to", "ja"), "--restore needs only IN and -o; leave --to out"),
         (("--restore", "m", "IN"), "--restore needs only IN and -o; leave MODEL out"),
         ((), "Missing argument"),
