@@ -149,8 +149,12 @@ def analyse(
         scores=scores,
         untagged=tuple(
             name
-            for name, sentences in zip(("gold", "a", "b"), (reference, *systems), strict=False)
-            if not any(any(tags_of(one.sentence, column)[1:]) for one in sentences)
+            for name, sentences in zip(
+                ("gold", "a", "b"),
+                [[one.sentence for one in reference], *([one.sentence for one in system] for system in systems)],
+                strict=False,
+            )
+            if not any(any(tags_of(sentence, column)[1:]) for sentence in sentences)
         ),
         tag_scores=tag_scores,
         comparison=_compare(scores, tag_scores, column),
