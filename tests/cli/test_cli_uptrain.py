@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -153,6 +154,14 @@ def test_faults_of_a_treebank_are_found_before_the_parsing(folder: Path, tmp_pat
         assert result.code == 1
         assert result.err == f"error: {bad}:1: column HEAD: expected a head from 0 to 1, found '7'\n"
         assert list(tmp_path.iterdir()) == [bad]
+
+
+def test_raw_text_to_exclude_is_split_as_the_input_is(folder: Path, tmp_path: Path) -> None:
+    text = folder / "in.txt"
+    assert len(text.read_text().splitlines()) < len(IN)
+    result = run("uptrain", text, "--base", folder / "base.treetune", "--exclude", text, "--model", tmp_path / "m")
+    assert result.code == 1
+    assert re.match("error: expected a sentence to train on, found none; left out: [0-9]+ in a file to exc", result.err)
 
 
 def test_a_treebank_with_sentences_of_a_test_set_is_named(folder: Path, tmp_path: Path) -> None:

@@ -22,11 +22,15 @@ from treetune.config import Config
 from treetune.config.reading import fingerprint, make_reader, silent
 from treetune.config.schema import EPOCHS, PIPELINE, TAGGER_EPOCHS
 from treetune.config.tables import FLAGS
+from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, check_kept, check_readable
 from treetune.corpus.formats import FORMATS, format_of
 from treetune.corpus.selection import Selection, fingerprints
+from treetune.corpus.selection import fingerprint as fingerprint_of_words
 from treetune.errors import ConfigError
 from treetune.model_names import find_model
+from treetune.models.file_input import Input
+from treetune.models.pipeline import Pipeline
 
 if TYPE_CHECKING:
     from treetune.learning.uptraining import BaseParser
@@ -129,6 +133,7 @@ def uptrain(
     with data.held():
         if base is not None and _is_model(base):
             data.base = _base_parser(base, threads, checks)
+            selection.excluded |= _sentences_of_text(exclude or (), data.base.pipeline)
             data.settings += [fingerprint(str(find_model(name))) for name in (base, second) if name is not None]
         else:
             for name in (*checks, *(["constrained"] if constrained else [])):
@@ -142,6 +147,15 @@ def uptrain(
         data.run(resume=resume)
         run_training(config, resume=resume, quiet=quiet, json=json)
         data.remove(keep=parsed is not None)
+
+
+def _sentences_of_text(paths: Sequence[str], pipeline: Pipeline) -> frozenset[bytes]:
+    """Return the fingerprints of the sentences that a tokenizer finds in raw text, as it will in IN."""
+    texts = [path for path in paths if path != STANDARD_STREAM and not getattr(format_of(path), "reader", None)]
+    if pipeline.tokenizer is None:
+        return frozenset()
+    found = (Input(path, FORMATS["text"]).examples(pipeline, SkipReport()) for path in texts)
+    return frozenset(fingerprint_of_words(one.sentence.forms[1:]) for examples in found for one in examples)
 
 
 def _check_files(sources: Sequence[str], others: Sequence[str], model: str, kept: str, flag: str) -> None:
