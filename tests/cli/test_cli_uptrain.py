@@ -154,6 +154,11 @@ def test_faults_of_a_treebank_are_found_before_the_parsing(folder: Path, tmp_pat
         assert result.code == 1
         assert result.err == f"error: {bad}:1: column HEAD: expected a head from 0 to 1, found '7'\n"
         assert list(tmp_path.iterdir()) == [bad]
+    bad.write_text("1\tA\t_\t_\t_\t_\t0\troot\t_\t_\n\n")
+    result = run(*given, "--gold", bad, "--task", "pipeline")
+    problem = "expected tags to train on in UPOS or XPOS, found none in the treebank"
+    assert (result.code, result.err) == (1, f"error: {bad}: {problem}\n")
+    assert list(tmp_path.iterdir()) == [bad]
 
 
 def test_raw_text_to_exclude_is_split_as_the_input_is(folder: Path, tmp_path: Path) -> None:

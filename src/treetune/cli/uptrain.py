@@ -177,7 +177,11 @@ def _check_data(config: Config, kept: str) -> None:
     """Read treebanks, development data and objectives once: their faults are found before hours of parsing too."""
     reader = make_reader(config, silent)
     reader.dev()
-    if config.train.treebank != kept:
+    if config.model.task == PIPELINE:
+        from treetune.config.text_run import PipelineRun
+
+        PipelineRun.make(config, reader.treebank())
+    elif config.train.treebank != kept:
         reader.treebank()
     for one in config.objectives:
         if one.data != kept:
