@@ -83,6 +83,10 @@ def test_what_is_refused(files: tuple[Path, Path], tmp_path: Path) -> None:
     assert result.code == 2
     assert result.err.startswith("error: --html")
     assert gold.read_text() == PLAIN
+    page = tmp_path / "report"
+    result = run("analyse", gold, wrong, "--html", page, "--markdown", page)
+    assert result.err == f"error: --html and --markdown name the same file, {page}; give another name\n"
+    assert (result.code, page.exists()) == (2, False)
     empty = tmp_path / "empty.conllu"
     empty.touch()
     result = run("analyse", gold, wrong, "--train", empty)

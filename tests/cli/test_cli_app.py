@@ -53,6 +53,13 @@ def test_without_a_command_help_is_shown_as_wrong_usage() -> None:
     assert all(f" {command} " in result.out for command in COMMANDS)
 
 
+def test_a_group_without_a_command_shows_its_help_alone() -> None:
+    for group in ("filter", "nlf"):
+        result = run(group)
+        assert (result.code, result.err) == (2, "")
+        assert f"Usage: treetune {group} " in result.out
+
+
 def test_version() -> None:
     result = run("--version")
     assert (result.code, result.out, result.err) == (0, f"treetune {treetune.__version__}\n", "")

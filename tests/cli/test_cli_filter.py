@@ -71,3 +71,29 @@ def test_mistakes_are_named() -> None:
     )
     wrong = run("train", "train.conllu", "--parser", "graph", "--filter", "p.treetune", "--model", "q.treetune")
     assert "--filter: expected an arc filter, found the graph p.treetune" in wrong.err
+
+
+AS_A_MODEL = [
+    ("parse", "f.treetune", "dev.conllu"),
+    ("tag", "f.treetune", "dev.conllu"),
+    ("calibrate", "f.treetune", "dev.conllu", "--model", "m"),
+    ("rerank", "f.treetune", "f.treetune", "--model", "m"),
+    ("ask", "f.treetune", "dev.conllu"),
+    ("uptrain", "dev.conllu", "--base", "f.treetune", "--model", "m"),
+    ("reorder", "f.treetune", "dev.conllu", "--to", "ja"),
+    ("nlf", "map", "f.treetune", "dev.conllu"),
+    ("nlf", "find", "dog", "dev.conllu", "--model", "f.treetune"),
+    ("nlf", "evaluate", "dev.conllu", "f.treetune"),
+]
+
+
+def test_a_filter_does_not_parse(folder: Path) -> None:
+    run("filter", "train", "train.conllu", "--model", "f.treetune", "-q")
+    expected = (
+        "f.treetune: expected a parser, a tagger or a pipeline, found an arc filter; train a graph parser with it"
+    )
+    for arguments in AS_A_MODEL:
+        result = run(*arguments)
+        assert (result.code, result.out) == (1, ""), arguments
+        assert result.err.startswith(f"error: {expected}"), arguments
+    assert not (folder / "m").exists()

@@ -81,6 +81,18 @@ def test_a_trained_mapper_maps_sentences_and_text(folder: Path, tmp_path: Path) 
     assert len(run("nlf", "map", folder / "m.treetune", "-", "--read", "text", stdin="The cat sees it.").out) > 5
 
 
+def test_a_tokenizer_is_for_a_model_without_one(folder: Path) -> None:
+    result = run("nlf", "map", "-", "--tokenizer", "nosuch", stdin="The cat sees it.")
+    assert (result.code, result.out) == (2, "")
+    assert result.err == "error: --tokenizer is for a model without a tokenizer, and en has one; leave it out\n"
+    mapper = folder / "m.treetune"
+    result = run("nlf", "map", mapper, "-", "--read", "text", "--tokenizer", mapper, stdin="The cat sees it.")
+    assert (result.code, result.err) == (
+        2,
+        f"error: --tokenizer: {mapper} has no tokenizer; name a pipeline with one\n",
+    )
+
+
 def test_evaluate_scores_files_and_models(folder: Path, tmp_path: Path) -> None:
     run("nlf", "map", folder / "m.treetune", folder / "dev.conllu", "-o", tmp_path / "a.conllu")
     scores = [

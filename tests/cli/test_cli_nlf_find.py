@@ -136,6 +136,9 @@ def test_mistakes_are_told_in_one_line(texts: Path, arguments: list[str], code: 
 
 
 def test_a_picture_of_a_sentence_or_of_an_expression(texts: Path) -> None:
+    wrong = run("nlf", "draw", "texts/a.conllu", "-o", "out.png")
+    assert wrong.err == "error: --output: pictures are SVG; expected a name that ends with .svg, found out.png\n"
+    assert (wrong.code, Path("out.png").exists()) == (2, False)
     assert run("nlf", "draw", "texts/a.conllu", "--sentence", "2", "-o", "out.svg").code == 0
     shown = [text.text for text in ET.parse("out.svg").iter("{http://www.w3.org/2000/svg}text")]
     assert shown[0] == SECOND

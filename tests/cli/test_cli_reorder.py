@@ -132,6 +132,10 @@ def test_a_picture(source: Path, tmp_path: Path) -> None:
             ("IN", "--to", "ja", "--read", "raw"),
             "unknown file format 'raw'; known: conllu, conllx, iob2, json, lines, text",
         ),
+        (
+            ("IN", "--to", "ja", "--draw", "a.png"),
+            "--draw: pictures are SVG; expected a name that ends with .svg, found a.png",
+        ),
         (("--restore", "IN", "--to", "ja"), "--restore needs only IN and -o; leave --to out"),
         (("--restore", "m", "IN"), "--restore needs only IN and -o; leave MODEL out"),
         ((), "Missing argument"),
@@ -255,7 +259,8 @@ def test_a_parser_can_make_the_trees_to_learn_from(orders: Path, tmp_path: Path,
     storage.save(stub_model, tmp_path / "m")
     (tmp_path / "gold.conllu").unlink()
     result = run("reorder", "learn", orders)
-    assert result.err == "error: sentence 1: expected a complete tree to train on; parse the sentences first\n"
+    problem = "sentence 1: expected a complete tree to learn from, found none; name a parser, as --model en"
+    assert (result.code, result.err) == (1, f"error: {orders}: {problem}\n")
     assert run("reorder", "learn", orders, "--model", tmp_path / "m", "--threads", 2).out.startswith('title = "learned')
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -34,7 +35,7 @@ IN = generate(50, seed=2)
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Sentences and text, treebanks, a base that is a pipeline (calibrated), one that is a parser, and a tagger."""
+    """Sentences and text, treebanks, a base that is a pipeline (calibrated), its parser, another one, and a tagger."""
     folder = tmp_path_factory.mktemp("uptrain")
     for name, examples in (("in", IN), ("gold", generate(40, seed=3)), ("small", generate(10, seed=4))):
         write_trees(examples, folder / f"{name}.conllu")
@@ -42,6 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     base = small_pipeline()
     parser: Any = treetune.TransitionParser(beam=2).fit(generate(60, seed=5), epochs=2)
     treetune.save(parser, folder / "parser.treetune")
+    treetune.save(treetune.TransitionParser(beam=1).fit(generate(60, seed=5), epochs=1), folder / "other.treetune")
     parser.calibration, _, _ = calibrate(parser, generate(30, seed=6), k=4)
     treetune.save(base.with_parser(parser), folder / "base.treetune")
     treetune.save(base.taggers[0], folder / "tagger.treetune")
@@ -152,6 +154,35 @@ def test_faults_of_a_treebank_are_found_before_the_parsing(folder: Path, tmp_pat
         assert result.code == 1
         assert result.err == f"error: {bad}:1: column HEAD: expected a head from 0 to 1, found '7'\n"
         assert list(tmp_path.iterdir()) == [bad]
+    bad.write_text("1\tA\t_\t_\t_\t_\t0\troot\t_\t_\n\n")
+    result = run(*given, "--gold", bad, "--task", "pipeline")
+    problem = "expected tags to train on in UPOS or XPOS, found none in the treebank"
+    assert (result.code, result.err) == (1, f"error: {bad}: {problem}\n")
+    assert list(tmp_path.iterdir()) == [bad]
+
+
+def test_raw_text_to_exclude_is_split_as_the_input_is(folder: Path, tmp_path: Path) -> None:
+    text = folder / "in.txt"
+    assert len(text.read_text().splitlines()) < len(IN)
+    result = run("uptrain", text, "--base", folder / "base.treetune", "--exclude", text, "--model", tmp_path / "m")
+    assert result.code == 1
+    assert re.match("error: expected a sentence to train on, found none; left out: [0-9]+ in a file to exc", result.err)
+
+
+def test_a_treebank_with_sentences_of_a_test_set_is_named(folder: Path, tmp_path: Path) -> None:
+    gold = list(read_trees(folder / "gold.conllu"))
+    write_trees([*gold[:5], *IN[:5]], tmp_path / "test.conllu")
+    write_trees([gold[5], *IN[:19]], tmp_path / "dev.conllu")
+    given = (folder / "in.conllu", "--gold", folder / "gold.conllu", "--dev", tmp_path / "dev.conllu")
+    test, treebank = tmp_path / "test.conllu", folder / "gold.conllu"
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        result = run("uptrain", *given, "--exclude", test, "--model", tmp_path / "m", *SMALL)
+    expected = (
+        f"warning: {treebank} has 5 of 10 sentences of {test}; they are trained on, and scores on {test} say nothing "
+        f"about new text; leave them out of {treebank}\n"
+    )
+    assert result == Result(0, "", expected)
 
 
 def test_a_limit_that_leaves_no_sentence_is_explained(folder: Path, tmp_path: Path) -> None:
@@ -171,8 +202,8 @@ def test_trees_are_selected(folder: Path, tmp_path: Path) -> None:
     assert everything == parsed_by(folder / "base.treetune", IN)
     for number, options in enumerate(
         (
-            ("--second", folder / "parser.treetune"),
-            ("--second", folder / "parser.treetune", "--agreement", 0.7),
+            ("--second", folder / "other.treetune"),
+            ("--second", folder / "other.treetune", "--agreement", 0.7),
             ("--min-confidence", 0.8),
             ("--min-margin", 0.02),
         )
@@ -182,6 +213,9 @@ def test_trees_are_selected(folder: Path, tmp_path: Path) -> None:
         assert 0 < len(found) < len(everything), options
         assert all(one in [list(example.sentence.forms[1:]) for example in IN] for one in words)
     assert set(blocks((tmp_path / "0" / "parsed.conllu").read_text())) <= set(everything)
+    # The parser of the base agrees with itself: it reads the tags of the base, of raw text too.
+    text = (folder / "in.txt", "--base", folder / "base.treetune", "--second", folder / "parser.treetune")
+    assert len(uptrain(folder, tmp_path / "text", *text)) == len(everything)
 
 
 def test_forced_decoding(folder: Path, tmp_path: Path) -> None:
@@ -388,6 +422,7 @@ WRONG: list[tuple[tuple[str, ...], int, str]] = [
         "this parser is not calibrated, so that its confidence means nothing; see 'treetune calibrate'",
     ),
     (("{f}/in.conllu", "--base", "nosuchmodel"), 1, "there is no model called 'nosuchmodel'"),
+    (("{f}/in.conllu", "--base", "{t}/none.treetune"), 1, "cannot read the model {t}/none.treetune: there is no such"),
     (
         ("{f}/in.conllu", "--base", "no such"),
         2,
@@ -395,14 +430,18 @@ WRONG: list[tuple[tuple[str, ...], int, str]] = [
     ),
     (("{f}/in.conllu", "--base", "cat 'a"), 2, '--base: expected a model or a command, found "cat \'a" (No closing'),
     (("{f}/in.conllu", "--base", "false"), 1, "{f}/in.conllu: the base program 'false' ended with status 1"),
-    (("{f}/in.conllu", "--base", "true"), 1, "expected a sentence to train on, found none"),
+    (
+        ("{f}/in.conllu", "--base", "true"),
+        1,
+        "expected a sentence to train on, found none in what 'true' wrote for {f}/in.conllu",
+    ),
     (
         ("{f}/in.conllu", "--base", "echo x"),
         1,
         "expected a sentence to train on, found none; left out: 1 malformed",
     ),
-    (("{t}/empty.conllu",), 1, "expected a sentence to train on, found none"),
-    (("-",), 1, "expected a sentence to train on, found none"),
+    (("{t}/empty.conllu",), 1, "expected a sentence to train on, found none in {t}/empty.conllu\n"),
+    (("-",), 1, "expected a sentence to train on, found none in <stdin>"),
     (("{f}/in.conllu", "--min-length", "99"), 1, "expected a sentence to train on, found none; left out: 50 too"),
     (
         ("{f}/in.conllu", "--exclude", "{f}/in.conllu"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from stub_parser import StubParser, stub_model_fixture
 from treetune import storage
 from treetune.config import Config, TrainingRun
 from treetune.config.tables import FLAGS, Source, stored_toml
-from treetune.corpus.treebank import read_trees
+from treetune.corpus.treebank import read_trees, write_trees
 from treetune.errors import ConfigError, DataError, LossError, ModelError
 from treetune.learning.progress import Progress
 
@@ -304,3 +305,23 @@ def test_paths_of_a_command_line_are_noted_without_their_folder(
 def test_objective_data_is_what_the_files_have(data: Path) -> None:
     run = prepared(data, tables())
     assert list(run.objectives[0].data) == list(read_trees(data / "questions.conllu.gz", partial=True))
+
+
+@pytest.mark.parametrize("bare", ["train.conllu", "other.conllu"])
+def test_gold_files_with_and_without_tags(tmp_path: Path, bare: str) -> None:
+    write_folder(tmp_path)
+    examples = list(read_trees(tmp_path / "train.conllu"))
+    write_trees(examples, tmp_path / "other.conllu")
+    content = tables()
+    content["objective"] = [{"name": "other", "data": "other.conllu"}]
+    assert len(prepared(tmp_path, content).objectives) == 1  # and no warning
+    left = [replace(one, sentence=one.sentence.without("upos", "xpos")) for one in examples]
+    write_trees(left, tmp_path / bare)
+    with pytest.warns(
+        UserWarning, match=f"{bare} has no UPOS tags, .* has them, and results will be worse; tag it"
+    ) as found:
+        prepared(tmp_path, content)
+    assert len(found) == 1
+    write_trees(left, tmp_path / "train.conllu")
+    write_trees(left, tmp_path / "other.conllu")
+    prepared(tmp_path, content)

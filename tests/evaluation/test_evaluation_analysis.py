@@ -61,10 +61,17 @@ def test_wrong_tags_explain_the_heads_at_them_and_below_them() -> None:
 
 
 def test_gold_tags_and_no_tags_are_no_tag_errors() -> None:
-    for predicted in ([one.gold for one in PREDICTED], [replace(e, sentence=e.sentence.without("upos")) for e in GOLD]):
-        found = analyse(GOLD, predicted)
+    bare = [replace(one, sentence=one.sentence.without("upos")) for one in GOLD]
+    trees = [one.gold for one in PREDICTED]
+    for gold, systems, expected in (
+        (GOLD, (trees,), "No tag of a system differs from gold: no error is due to a wrong tag."),
+        (GOLD, (bare,), "There are no such tags in the system: which errors are due to wrong tags is not known."),
+        (bare, (PREDICTED,), "There are no such tags in gold: which errors are due to wrong tags is not known."),
+        (bare, (PREDICTED, bare), "There are no such tags in gold and system b: which errors are due to wrong tags"),
+    ):
+        found = analyse(gold, *systems)
         assert (found.near_tag_errors, found.confusions, found.tag_scores) == ((), (), ())
-        assert "No tag of a system differs from gold" in as_text("t", report_sections(found))
+        assert expected in as_text("t", report_sections(found))
 
 
 def test_the_shift_against_the_training_data() -> None:

@@ -17,8 +17,8 @@ KNOWN = Sentence.of(WORDS, upos=["DET", "NOUN", "NOUN", "VERB"], xpos=["DT", "NN
 OTHER = Sentence.of(WORDS, upos=["DET", "NOUN", "NOUN", "VERB"], xpos=["DT", "NNS", "NN", "VBZ"])
 RENAMED = Sentence.of(WORDS, upos=["DET", "NOUN", "NOUN", "VERB"], xpos=["art", "noun", "noun", "verb"])
 HINT = (
-    "and results will be worse; have them predicted by --retag (and --tagger MODEL if the model has no tagger), or "
-    "train without XPOS (--set model.inputs=upos)"
+    "and results will be worse; have them predicted, by 'treetune tag' or 'treetune parse --retag' (with --tagger "
+    "MODEL if the model has no tagger), or train without XPOS (--set model.inputs=upos)"
 )
 
 

@@ -74,6 +74,17 @@ def test_trees_on_which_two_parsers_agree(share: float) -> None:
     assert (DISAGREEMENT in found) == (share > 0)
 
 
+def test_a_second_parser_without_a_tagger_reads_the_tags_of_the_first() -> None:
+    tagger = Tagger(columns=("upos", "xpos")).fit(tagged(TREEBANK, ("upos", "xpos")), epochs=1)
+    bare = [replace(one, sentence=one.sentence.without("upos", "xpos")) for one in DATA]
+    first = Pipeline(taggers=[tagger], parser=parser())
+    found = BaseParser(first, second=Pipeline.of(parser(3)), agreement=0.8).parse(bare)
+    both = zip(*(one.predict_batch(tagger.annotate(SENTENCES)) for one in (parser(), parser(3))), strict=True)
+    expected = [tree if agreement(tree, other) >= 0.8 else DISAGREEMENT for tree, other in both]
+    assert trees(found) == expected
+    assert any(isinstance(one, Tree) for one in expected)
+
+
 def test_the_margin_is_the_lead_over_the_second_best_tree() -> None:
     lists = parser().k_best_batch(SENTENCES, 2)
     leads = [one[0].score - one[1].score for one in lists]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -50,6 +51,8 @@ def analyse(
     files = [(path, flag, form) for path, flag, form in forms if path is not None]
     for path, flag, _ in files:
         check_kept(path, sources, flag=flag)
+    if html is not None and markdown is not None and Path(html).resolve() == Path(markdown).resolve():
+        raise ConfigError(f"--html and --markdown name the same file, {html}; give another name")
     found = analyse_errors(gold, predicted, other, train, punct=punct, subtypes=subtypes, column=tags)
 
     def sections(usual: int) -> Iterator[Section]:

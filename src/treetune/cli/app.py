@@ -145,6 +145,8 @@ def _run(arguments: Sequence[str] | None) -> int:
         # Typer's own usage errors have no class that is public in all its versions, but this method.
         if not hasattr(error, "format_message"):
             raise
+        if not error.format_message():
+            return WRONG_USAGE  # a group without a command, whose help was shown
         from treetune.cli.options import setting_hint
 
         command = getattr(getattr(error, "ctx", None), "command_path", "treetune")

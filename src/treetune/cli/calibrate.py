@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from treetune.cli.console import note
+from treetune.cli.input import load_pipeline
 from treetune.config.reading import fingerprint, read_data
 from treetune.corpus.files import check_kept
 from treetune.errors import ConfigError
-from treetune.models.pipeline import Pipeline
-from treetune.storage import check_target, inspect, load, save
+from treetune.storage import check_target, inspect, save
 
 
 def calibrate(
@@ -26,7 +26,7 @@ def calibrate(
     """Calibrate the confidence of a parser, so that 'treetune parse --confidence' writes probabilities."""
     check_target(output)
     check_kept(output, (dev,), flag="--model")
-    pipeline = Pipeline.of(load(model))
+    pipeline = load_pipeline(model)
     parser: Any = pipeline.parser
     if not hasattr(parser, "calibration"):
         found = "no parser" if parser is None else f"a parser of the kind {parser.kind}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -28,7 +28,15 @@ Entities = Annotated[
 
 def load_pipeline(model: str) -> Pipeline:
     """Load a model as a pipeline of whatever parts it has."""
-    return Pipeline.of(load(model))
+    return as_pipeline(load(model), model)
+
+
+def as_pipeline(found: Any, model: str) -> Pipeline:
+    """Return what was loaded from `model` as a pipeline; ModelError if it is no part of one."""
+    try:
+        return Pipeline.of(found)
+    except ModelError as error:
+        raise ModelError(f"{model}: {error}") from None
 
 
 def with_entities(pipeline: Pipeline, model: str | None) -> Pipeline:

@@ -137,9 +137,11 @@ def map_text(
     read: Annotated[str | None, typer.Option("--read", metavar="NAME", help=ReadHelp)] = None,
     file_format: FormatName = None,
     tokenizer: Annotated[
-        str,
-        typer.Option(metavar="MODEL", help="The pipeline whose tokenizer splits raw text, for a model without one."),
-    ] = DEFAULT_MODEL,
+        str | None,
+        typer.Option(
+            metavar="MODEL", help="The pipeline whose tokenizer splits raw text, for a model without one; en."
+        ),
+    ] = None,
     beam: Annotated[
         int | None, typer.Option(min=1, help="Another beam than that of the model, a transition parser.")
     ] = None,
@@ -159,8 +161,12 @@ def map_text(
     mapper = Mapper(load_pipeline(model).with_options(**({} if beam is None else {"beam": beam})))
     splitter = mapper.pipeline
     found = format_of(source) if read is None else find_format(read, READABLE)
+    if tokenizer is not None and splitter.tokenizer is not None:
+        raise ConfigError(f"--tokenizer is for a model without a tokenizer, and {model} has one; leave it out")
     if splitter.tokenizer is None and (found is None or not found.reader):
-        splitter = load_pipeline(tokenizer)
+        splitter = load_pipeline(tokenizer or DEFAULT_MODEL)
+        if splitter.tokenizer is None:
+            raise ConfigError(f"--tokenizer: {tokenizer} has no tokenizer; name a pipeline with one")
     reads = input_format(source, read, splitter)
     compile_for(mapper.pipeline, model, text="text" in reads.holds and splitter is mapper.pipeline, quiet=quiet)
     writing = Writing(output, "mapping", quiet, source=source, reads=reads)

@@ -14,7 +14,7 @@ import typer
 from treetune.cli.compiling import compile_for
 from treetune.cli.console import for_terminal
 from treetune.cli.input import DEFAULT_MODEL, ReadHelp, input_format, load_pipeline, parse_sentences
-from treetune.cli.output import Writing
+from treetune.cli.output import Writing, check_picture
 from treetune.corpus.batches import TextChunk, take_batch
 from treetune.corpus.document import ParsedSentence
 from treetune.corpus.faults import SkipReport
@@ -94,6 +94,7 @@ def draw(
     quiet: QuietOption = False,
 ) -> None:
     """Draw the meaning of a sentence as SVG."""
+    check_picture(output, "--output")
     if expression:
         picture = expression_svg(parse_expression(source))
     else:

@@ -71,6 +71,9 @@ def learn(
     items = _read(orders)
     if model is not None:
         items = _parsed(items, model, threads)
+    elif number := next((number for number, item in enumerate(items, start=1) if not item.tree.is_complete), None):
+        problem = f"sentence {number}: expected a complete tree to learn from, found none; name a parser, as --model en"
+        raise DataError(problem, path=display_name(orders))
     rules = learn_rules(items, options=options)
     with open_output(output) as out:
         out.write(for_terminal(output)(format_rules(rules)))

@@ -14,10 +14,10 @@ from treetune.corpus.batches import TextChunk, take_batch
 from treetune.corpus.blocks import blocks
 from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, open_output
-from treetune.corpus.formats import Format, find_format, format_of, names
+from treetune.corpus.formats import Format, bare_name, find_format, format_of, names
 from treetune.corpus.sentence import Example
 from treetune.corpus.textfiles import read_text
-from treetune.errors import DataError
+from treetune.errors import ConfigError, DataError
 
 
 def output_format(name: str | None, output: str, default: Format) -> Format:
@@ -26,6 +26,12 @@ def output_format(name: str | None, output: str, default: Format) -> Format:
         return find_format(name, names("formatter"))
     found = None if output == STANDARD_STREAM else format_of(output)
     return default if found is None or not found.formatter else found
+
+
+def check_picture(output: str, flag: str) -> None:
+    """Refuse a name that ends as those of another format than SVG, in which pictures are written."""
+    if Path(bare_name(output)).suffix.lower() not in ("", ".svg"):
+        raise ConfigError(f"{flag}: pictures are SVG; expected a name that ends with .svg, found {output}")
 
 
 @dataclass(slots=True)

@@ -113,7 +113,9 @@ class ParsedData:
                 self._save(size)
                 self._write(out)
             if not self.kept:
-                raise DataError("expected a sentence to train on, found none" + self._left_out() + self._hint())
+                raise DataError(
+                    "expected a sentence to train on, found none" + (self._left_out() + self._hint() or self._place)
+                )
         except KeyboardInterrupt:
             raise Interrupted(
                 f"the training has not begun; {self.kept:,} sentences are in {self._part}; the same command with "
@@ -153,6 +155,11 @@ class ParsedData:
             first = next(iter(self.report.reasons.values()))
             counts.append(f"{self.report.skipped:,} malformed, as {first.examples[0]}")
         return f"; left out: {', '.join(counts)}" if counts else ""
+
+    @property
+    def _place(self) -> str:
+        where = ", ".join(map(display_name, self.sources))
+        return f" in {where}" if self.program is None else f" in what {self.program[0]!r} wrote for {where}"
 
     def _hint(self) -> str:
         if LONG not in self.selection.left_out:

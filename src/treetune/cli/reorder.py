@@ -22,7 +22,7 @@ from treetune.cli.input import (
     parse_sentences,
 )
 from treetune.cli.orders import align, evaluate, learn, rules
-from treetune.cli.output import Writing
+from treetune.cli.output import Writing, check_picture
 from treetune.cli.reorder_parallel import parallel
 from treetune.corpus.conllu import format_conllu, read_conllu
 from treetune.corpus.faults import SkipReport
@@ -96,6 +96,7 @@ def apply(
     check_kept(output, (*paths, to))
     if draw is not None:
         check_kept(draw, (*paths, to), flag="--draw")
+        check_picture(draw, "--draw")
     if restore:
         _restore(source, output, unused={"MODEL": len(paths) > 1, "--to": to, "--draw": draw, "--format": file_format})
         return

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from treetune.cli.console import note
+from treetune.cli.input import as_pipeline
 from treetune.cli.training_progress import scores_line
 from treetune.config.reading import fingerprint, read_data
 from treetune.corpus.files import check_kept
@@ -74,7 +75,7 @@ def rerank(
 def _load(path: str) -> tuple[Pipeline, Parser]:
     """Return the pipeline that a model is, or of which it is the only part, and its parser."""
     found = load(path)
-    pipeline = Pipeline.of(found)
+    pipeline = as_pipeline(found, path)
     if pipeline.parser is None:
         without = " without one" if found is pipeline else ""
         raise ConfigError(f"{path}: expected a model with a parser, found a {found.kind}{without}")

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from treetune.cli.compiling import compile_for
-from treetune.cli.input import Entities, FormatHelp, ReadHelp, input_format, load_pipeline, with_entities
+from treetune.cli.input import (
+    Entities,
+    FormatHelp,
+    ReadHelp,
+    as_pipeline,
+    input_format,
+    load_pipeline,
+    with_entities,
+)
 from treetune.cli.output import Writing, output_format
 from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, check_kept
@@ -68,8 +76,8 @@ def tag(
     check_kept(output, (source, model, tagger, entities))
     found = load(model)
     if entities is not None:
-        found = with_entities(Pipeline.of(found), entities)
-    pipeline = Pipeline.of(found)
+        found = with_entities(as_pipeline(found, model), entities)
+    pipeline = as_pipeline(found, model)
     reads = input_format(source, read, pipeline)
     if "text" in reads.holds and pipeline.tokenizer is None:
         raise ConfigError(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,11 +22,15 @@ from treetune.config import Config
 from treetune.config.reading import fingerprint, make_reader, silent
 from treetune.config.schema import EPOCHS, PIPELINE, TAGGER_EPOCHS
 from treetune.config.tables import FLAGS
+from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, check_kept, check_readable
 from treetune.corpus.formats import FORMATS, format_of
 from treetune.corpus.selection import Selection, fingerprints
+from treetune.corpus.selection import fingerprint as fingerprint_of_words
 from treetune.errors import ConfigError
 from treetune.model_names import find_model
+from treetune.models.file_input import Input
+from treetune.models.pipeline import Pipeline
 
 if TYPE_CHECKING:
     from treetune.learning.uptraining import BaseParser
@@ -33,6 +38,8 @@ if TYPE_CHECKING:
 PARSED_SUFFIX = ".parsed.conllu"
 # The name of the parsed data among the objectives.
 PARSED = "parsed"
+# Which share of the sentences of a test set a treebank may have by chance; of EWT, GUM and ATIS it is 3 %.
+LARGEST_OVERLAP = 0.1
 _WEIGHT = re.compile(r"@([0-9]*\.?[0-9]+)$")
 
 
@@ -117,14 +124,17 @@ def uptrain(
     RunFiles.of(config, resume=resume)
     _check_files(sources, others, model, kept, "--model" if parsed is None else "--parsed")
     check_kept(model, (base, second), flag="--model")
-    selection = Selection(min_length, max_length, duplicates, fingerprints([*(exclude or ()), *([dev] if dev else [])]))
+    held_out = {path: fingerprints([path]) for path in (*(exclude or ()), *([dev] if dev else ()))}
+    excluded = frozenset[bytes]().union(*held_out.values())
+    selection = Selection(min_length, max_length, duplicates, excluded)
     checks = given(second=second, agreement=agreement, min_confidence=min_confidence, min_margin=min_margin)
     data = ParsedData(sources, kept, selection, limit, read, constrained, not config.model.is_tagger, quiet)
     data.settings = [base, checks, constrained, read, limit, min_length, max_length, data.trees]
     with data.held():
         if base is not None and _is_model(base):
-            data.settings += [fingerprint(str(find_model(name))) for name in (base, second) if name is not None]
             data.base = _base_parser(base, threads, checks)
+            selection.excluded |= _sentences_of_text(exclude or (), data.base.pipeline)
+            data.settings += [fingerprint(str(find_model(name))) for name in (base, second) if name is not None]
         else:
             for name in (*checks, *(["constrained"] if constrained else [])):
                 flag = f"--{name.replace('_', '-')}"
@@ -133,9 +143,19 @@ def uptrain(
                 raise ConfigError("--read is for a base parser that is a model; a program is given IN as it is")
             data.program = None if base is None else _command(base)
         _check_data(config, kept)
+        _warn_of_leakage([path for path, _ in golds], held_out)
         data.run(resume=resume)
         run_training(config, resume=resume, quiet=quiet, json=json)
         data.remove(keep=parsed is not None)
+
+
+def _sentences_of_text(paths: Sequence[str], pipeline: Pipeline) -> frozenset[bytes]:
+    """Return the fingerprints of the sentences that a tokenizer finds in raw text, as it will in IN."""
+    texts = [path for path in paths if path != STANDARD_STREAM and not getattr(format_of(path), "reader", None)]
+    if pipeline.tokenizer is None:
+        return frozenset()
+    found = (Input(path, FORMATS["text"]).examples(pipeline, SkipReport()) for path in texts)
+    return frozenset(fingerprint_of_words(one.sentence.forms[1:]) for examples in found for one in examples)
 
 
 def _check_files(sources: Sequence[str], others: Sequence[str], model: str, kept: str, flag: str) -> None:
@@ -157,11 +177,29 @@ def _check_data(config: Config, kept: str) -> None:
     """Read treebanks, development data and objectives once: their faults are found before hours of parsing too."""
     reader = make_reader(config, silent)
     reader.dev()
-    if config.train.treebank != kept:
+    if config.model.task == PIPELINE:
+        from treetune.config.text_run import PipelineRun
+
+        PipelineRun.make(config, reader.treebank())
+    elif config.train.treebank != kept:
         reader.treebank()
     for one in config.objectives:
         if one.data != kept:
             reader.objective(one)
+
+
+def _warn_of_leakage(golds: Sequence[str], held_out: Mapping[str, frozenset[bytes]]) -> None:
+    """Warn if a treebank has more sentences of a file to exclude than any two samples of one language have."""
+    for gold in golds:
+        own = fingerprints([gold])
+        for path, sentences in held_out.items():
+            both = len(own & sentences)
+            if both > LARGEST_OVERLAP * len(sentences):
+                warnings.warn(
+                    f"{gold} has {both:,} of {len(sentences):,} sentences of {path}; they are trained on, and scores "
+                    f"on {path} say nothing about new text; leave them out of {gold}",
+                    stacklevel=2,
+                )
 
 
 def _base_parser(base: str, threads: int, checks: dict[str, Any]) -> BaseParser:

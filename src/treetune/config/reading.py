@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +18,7 @@ from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import read_chunks
 from treetune.corpus.orders import read_orders
 from treetune.corpus.projectivity import is_projective
-from treetune.corpus.sentence import Example, Sentence
+from treetune.corpus.sentence import ABSENT, ROOT, Example, Sentence
 from treetune.corpus.tags import Tagged, hide_columns
 from treetune.corpus.treebank import only_entities, read_tagged, read_trees
 from treetune.errors import ConfigError, DataError
@@ -226,6 +227,27 @@ def _complete(examples: list[Tagged], columns: Sequence[str], path: str) -> list
             problem = f"sentence {number}: expected a value in {names} for every word, found words without one"
             raise DataError(problem, path=path)
     return examples
+
+
+def warn_of_missing_tags(config: Config, treebank: Sequence[Any], objectives: Sequence[Objective]) -> None:
+    """Warn if of the gold files one has no tag in a column that the model reads, and another has tags."""
+    written = config.train.treebank
+    files = {} if written is None else {config.source.path(written): treebank}
+    files |= {one.data: found.data for one, found in zip(config.objectives, objectives, strict=True) if one.is_gold}
+    for column in ("upos", "xpos") if len(files) > 1 else ():
+        bare = [path for path, items in files.items() if not any(_has_tags(item.sentence, column) for item in items)]
+        others = [path for path in files if path not in bare]
+        if column in config.model.inputs and bare and others:
+            warnings.warn(
+                f"{bare[0]} has no {column.upper()} tags, {others[0]} has them, and results will be worse; "
+                f"tag it first: treetune tag MODEL {bare[0]} -o OUT",
+                stacklevel=3,
+            )
+            return
+
+
+def _has_tags(sentence: Sentence, column: str) -> bool:
+    return any(tag not in (ABSENT, ROOT) for tag in getattr(sentence, column))
 
 
 def make_reader(config: Config, say: Say) -> Reader:

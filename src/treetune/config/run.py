@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treetune.config.config import Config
-from treetune.config.reading import Say, check_readable, fingerprint, make_reader, silent
+from treetune.config.reading import Say, check_readable, fingerprint, make_reader, silent, warn_of_missing_tags
 from treetune.config.schema import LEARNER, PIPELINE, TOKENIZER
 from treetune.config.tables import to_json
 from treetune.corpus.tags import Tagged
@@ -107,6 +107,7 @@ class TrainingRun(ABC):
         reader = make_reader(config, say)
         treebank, dev = reader.treebank(), reader.dev()
         objectives = [reader.objective(one) for one in config.objectives]
+        warn_of_missing_tags(config, treebank, objectives)
         entities, entities_dev = (reader.entities(key) for key in ("entities", "entities_dev"))
         models = {"start_from": model.start_from, "tagger": config.train.tagger}
         named = {name: source.model_path(path) for name, path in models.items() if path is not None}

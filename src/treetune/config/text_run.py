@@ -12,6 +12,7 @@ from treetune.config.config import Config
 from treetune.config.run import Report, Stage, TrainingRun, numbers
 from treetune.config.schema import PIPELINE, TOKENIZER
 from treetune.corpus.rawtext import raw_text
+from treetune.errors import DataError
 from treetune.evaluation.alignment import evaluate_text
 from treetune.learning.pipeline_training import (
     entities_of,
@@ -74,7 +75,10 @@ class PipelineRun(TextRun):
         """Return an untrained pipeline; its taggers predict the columns that the treebank has."""
         table = config.pipeline
         tokenizer: Any = stored_class(TOKENIZER)() if table.tokenizer else None
-        columns = tagger_columns(treebank)
+        try:
+            columns = tagger_columns(treebank)
+        except DataError as error:
+            raise DataError(error.problem, path=config.train.treebank) from None
         if not table.feats:
             columns = [kept for more in columns if (kept := tuple(name for name in more if name != "feats"))]
         lemmatizer: Any = None

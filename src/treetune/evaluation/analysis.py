@@ -26,7 +26,7 @@ from treetune.evaluation.pairing import pair_sentences
 from treetune.evaluation.scores import Scores, evaluate_trees
 from treetune.evaluation.shift import Shift, TrainingCounts, measure_shift
 from treetune.evaluation.tagging import TagScores, evaluate_tags, metric_name
-from treetune.evaluation.word_errors import Arc, Group, TagPair, WordErrors, bucket_groups, word_errors
+from treetune.evaluation.word_errors import Arc, Group, TagPair, WordErrors, bucket_groups, tags_of, word_errors
 
 COLUMNS = ("upos", "xpos")
 EXAMPLES_KEPT = 3
@@ -77,11 +77,13 @@ class Analysis:
     """The errors of one system or two on one corpus; numbers of systems are tuples, in the order they were given.
 
     `findings` rank the causes of the errors of the last system. `near_tag_errors` are, for each system, the words whose
-    own tag or whose gold head's tag is wrong; empty, as `tag_scores`, where no tag differs from gold.
+    own tag or whose gold head's tag is wrong; empty, as `tag_scores`, where no tag differs from gold. `untagged` names
+    those of gold and the systems a and b that have no tags to compare.
     """
 
     column: str
     scores: tuple[Scores, ...]
+    untagged: tuple[str, ...]
     tag_scores: tuple[TagScores, ...]
     comparison: Mapping[str, Comparison]
     total: Group
@@ -145,6 +147,15 @@ def analyse(
     return Analysis(
         column=column,
         scores=scores,
+        untagged=tuple(
+            name
+            for name, sentences in zip(
+                ("gold", "a", "b"),
+                [[one.sentence for one in reference], *([one.sentence for one in system] for system in systems)],
+                strict=False,
+            )
+            if not any(any(tags_of(sentence, column)[1:]) for sentence in sentences)
+        ),
         tag_scores=tag_scores,
         comparison=_compare(scores, tag_scores, column),
         total=Group.of("all", words, len(systems)),

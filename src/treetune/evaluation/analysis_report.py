@@ -102,7 +102,13 @@ def _label_cells(tallies: Sequence[Tally]) -> Iterator[str]:
 def _tags(analysis: Analysis, limit: int) -> Section:
     title = f"Tags ({metric_name(analysis.column)})"
     if not analysis.tag_scores:
-        return Section(title, "No tag of a system differs from gold: no error is due to a wrong tag.")
+        text = "No tag of a system differs from gold: no error is due to a wrong tag."
+        if analysis.untagged:
+            systems = ("the system",) if len(analysis.scores) == 1 else ("system a", "system b")
+            names = dict(zip(("gold", "a", "b"), ("gold", *systems), strict=False))
+            without = " and ".join(names[one] for one in analysis.untagged)
+            text = f"There are no such tags in {without}: which errors are due to wrong tags is not known."
+        return Section(title, text)
     parts = []
     for system, group in enumerate(analysis.near_tag_errors):
         name = f" of {'ab'[system]}" if len(analysis.scores) > 1 else ""

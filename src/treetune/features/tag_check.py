@@ -25,9 +25,9 @@ def warn_of_unknown_tags(name: str, tags: Iterable[str], known: Collection[str])
     if example == ABSENT:
         found = f"of the words have no {column} tag, which the model was trained with"
     warnings.warn(
-        f"{unknown.total() / len(seen):.0%} {found}, and results will be worse; have them predicted by --retag "
-        f"(and --tagger MODEL if the model has no tagger), or train without {column} "
-        f"(--set model.inputs={_OTHER[name]})",
+        f"{unknown.total() / len(seen):.0%} {found}, and results will be worse; have them predicted, by "
+        "'treetune tag' or 'treetune parse --retag' (with --tagger MODEL if the model has no tagger), or train "
+        f"without {column} (--set model.inputs={_OTHER[name]})",
         stacklevel=4,
     )
     return True

@@ -31,7 +31,8 @@ class BaseParser:
 
     Attributes:
         pipeline: The base parser, with taggers of its own or without.
-        second: Another base parser: only trees on which both agree are kept.
+        second: Another base parser: only trees on which both agree are kept. Without taggers it reads the tags of the
+            first.
         agreement: The least share of words that have the same head and label in both trees.
         min_confidence: The least probability that an arc is right, as a mean over the words of a sentence; for
             calibrated parsers.
@@ -89,7 +90,7 @@ class BaseParser:
         found: list[Example | str] = []
         for sentence, candidates in zip(sentences, lists, strict=True):
             found.append(self._doubt(candidates) or Example(_plain(sentence), candidates[0].output))
-        return found if self.second is None else self._agreed(examples, found, known)
+        return found if self.second is None else self._agreed(sentences, found, known)
 
     def _candidates(self, sentences: Sequence[Sentence], known: Sequence[Tree] | None) -> list[list[Candidate[Tree]]]:
         parser = _parser_of(self.pipeline)
@@ -110,10 +111,11 @@ class BaseParser:
         return ""
 
     def _agreed(
-        self, examples: Sequence[Example], found: list[Example | str], known: Sequence[Tree] | None
+        self, tagged: Sequence[Sentence], found: list[Example | str], known: Sequence[Tree] | None
     ) -> list[Example | str]:
         assert self.second is not None
-        sentences = list(self.second.tag([example.sentence for example in examples], threads=self.threads))
+        # Without taggers of its own the second parser reads the tags of the first.
+        sentences = list(self.second.tag(tagged, threads=self.threads))
         others = _parser_of(self.second).predict_batch(sentences, threads=self.threads, constraints=known)
         return [
             DISAGREEMENT if isinstance(one, Example) and agreement(one.gold, other) < self.agreement else one

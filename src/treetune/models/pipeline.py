@@ -29,6 +29,7 @@ Context = TypeVar("Context")
 KeepTags = Literal[False, True, "known"]
 
 _TOKENIZER, _TAGGER, _LEMMATIZER, _PARSER = "tokenizer", "tagger", "lemmatizer", "parser"
+_FILTER = "filter"
 
 
 class Pipeline:
@@ -61,12 +62,21 @@ class Pipeline:
 
     @classmethod
     def of(cls, model: Any) -> Pipeline:
-        """Return a pipeline as it is, and any other model as a pipeline of one part."""
+        """Return a pipeline as it is, and any other model as a pipeline of one part.
+
+        Raises ModelError for an arc filter, which is a part of graph parsers alone.
+        """
         if isinstance(model, Pipeline):
             return model
-        if _role(model) in (_TOKENIZER, _LEMMATIZER):
-            return cls(**{_role(model): model})
-        return cls(taggers=[model]) if _role(model) == _TAGGER else cls(parser=model)
+        role = _role(model)
+        if role == _FILTER:
+            raise ModelError(
+                "expected a parser, a tagger or a pipeline, found an arc filter; train a graph parser with it: "
+                "treetune train TREEBANK --parser graph --filter FILE"
+            )
+        if role in (_TOKENIZER, _LEMMATIZER):
+            return cls(**{role: model})
+        return cls(taggers=[model]) if role == _TAGGER else cls(parser=model)
 
     @property
     def parts(self) -> dict[str, Storable]:
@@ -333,7 +343,7 @@ def _role(part: object) -> str:
     kind = getattr(part, "kind", None)
     if kind is None:
         return type(part).__name__
-    return kind if kind in (_TOKENIZER, _TAGGER, _LEMMATIZER, Pipeline.kind) else _PARSER
+    return kind if kind in (_TOKENIZER, _TAGGER, _LEMMATIZER, _FILTER, Pipeline.kind) else _PARSER
 
 
 def _one_text(text: object) -> str:
