@@ -47,11 +47,13 @@ def test_a_filter_is_trained_evaluated_and_used() -> None:
 def test_options_of_training_reach_the_filter() -> None:
     run(
         "filter", "train", "train.conllu", "--model", "f.treetune", "-q", "--kind", "independent", "--no-vine",
-        "--rules", "--quadratic", "--keep-cost", "0.5", "--no-threshold", "--features", "default", "--seed", "3",
+        "--rules", "--quadratic", "--features", "default", "--seed", "3",
     )  # fmt: skip
     config = treetune.load("f.treetune").config
     assert (config.kind, config.vine, config.rules, config.quadratic) == ("independent", False, True, True)
-    assert (config.keep_cost, config.threshold) == (0.5, False)
+    run("filter", "train", "train.conllu", "--model", "g.treetune", "-q", "--keep-cost", "0.5", "--no-threshold")
+    config = treetune.load("g.treetune").config
+    assert (config.kind, config.keep_cost, config.threshold) == ("joint", 0.5, False)
 
 
 @pytest.mark.usefixtures("folder")
@@ -59,6 +61,10 @@ def test_mistakes_are_named() -> None:
     wrong = run("filter", "train", "train.conllu", "--model", "f.treetune", "--kind", "jont")
     assert (wrong.code, wrong.err.strip()) == (
         2, "error: unknown kind of filter 'jont'; known: independent, joint (did you mean 'joint'?)",
+    )  # fmt: skip
+    wrong = run("filter", "train", "train.conllu", "--model", "f.treetune", "--kind", "independent", "--keep-cost", "1")
+    assert (wrong.code, wrong.err.strip()) == (
+        2, "error: --keep-cost is for joint filters, and --kind is independent; leave one of the two out",
     )  # fmt: skip
     wrong = run("train", "train.conllu", "--parser", "graph", "--filter", "jont", "--model", "p.treetune")
     assert "unknown arc filter 'jont'; known: independent, joint" in wrong.err

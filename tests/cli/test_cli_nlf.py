@@ -54,7 +54,14 @@ def test_encode_and_decode(tmp_path: Path) -> None:
     (tree,) = (one.gold for one in read_trees(tmp_path / "a.conllu"))
     assert tree.heads == (-1, 2, 3, 0, 5, 3, 5)
     assert tree.labels == ("", "*.", "-*1", "[*0", "*.", "-*2", "punct")
-    assert run("nlf", "decode", tmp_path / "a.conllu").out == "[sees, cat.The, dog.the]\n"
+    decoded = run("nlf", "decode", tmp_path / "a.conllu")
+    assert (decoded.out, "warning" in decoded.err) == ("[sees, cat.The, dog.the]\n", False)
+    ud = (tmp_path / "a.conllu").read_text("utf-8").replace("\t*.\t", "\tdet\t")
+    warned = run("nlf", "decode", "-", stdin=ud)
+    assert (
+        "warning: 2 of 6 words have labels that no expression is encoded by, as 'det', and are joined by %; UD trees "
+        "are converted by 'treetune nlf convert'"
+    ) in warned.err
 
 
 def test_sentences_that_are_not_covered_can_be_left_out(tmp_path: Path) -> None:

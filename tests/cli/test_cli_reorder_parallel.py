@@ -122,6 +122,10 @@ def test_orders_from_links(tmp_path: Path) -> None:
     assert (result.code, result.err) == (0, "wrote the orders of 2 of 3 sentence pairs\n")
     assert [(item.order.words, item.order.confidence) for item in read_orders(out)] == [((2, 1), 1.0), ((1,), 2 / 3)]
     assert run("reorder", "align", *paths).out == out.read_text()
+    for name in ("out.txt", "other.conllu"):
+        run("reorder", "align", *paths, "-o", tmp_path / name)
+    assert (tmp_path / "out.txt").read_text() == out.read_text()
+    assert (tmp_path / "other.conllu").read_text().startswith("# order = ")
     assert run("reorder", "align", *paths, "-o", out, "--min-confidence", 0.7, "-q").err == ""
     assert [item.order.words for item in read_orders(out)] == [(2, 1)]
 

@@ -52,6 +52,10 @@ def train(
     """Train an arc filter, for 'treetune train --filter OUT' or to be attached to a trained parser."""
     check_target(model)
     check_kept(model, (treebank, dev), flag="--model")
+    joint = {"--keep-cost": keep_cost, "--remove-cost": remove_cost, "--threshold": threshold}
+    of_joint = [flag for flag, value in joint.items() if value is not None]
+    if kind == "independent" and of_joint:
+        raise ConfigError(f"{of_joint[0]} is for joint filters, and --kind is independent; leave one of the two out")
     from treetune.filters.arc_filter import ArcFilter
 
     arc_filter = ArcFilter(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
@@ -18,7 +19,7 @@ from treetune.corpus.batches import TextChunk
 from treetune.corpus.faults import SkipReport
 from treetune.corpus.files import STANDARD_STREAM, check_kept, display_name
 from treetune.corpus.formats import bare_name, find_format, format_of
-from treetune.corpus.sentence import Sentence, Tree
+from treetune.corpus.sentence import Example, Sentence, Tree
 from treetune.corpus.treebank import read_trees
 from treetune.errors import ConfigError, DataError, unknown_name
 from treetune.models.file_input import Input
@@ -92,12 +93,23 @@ def decode(
 ) -> None:
     """Decode labelled trees to natural logical forms."""
     from treetune.semantics.encoding import decode as decode_tree
+    from treetune.semantics.encoding import is_label
 
     form = _writer(file_format, output)
     check_kept(output, (source,))
-    items = read_trees(source)
-    found = (Meaning(one.sentence, decode_tree(one.gold, one.sentence.forms)) for one in items)
-    _write(found, output, form, "decoded", covered=False, quiet=quiet)
+    words: Counter[str] = Counter()
+
+    def decoded(example: Example) -> Meaning:
+        words.update(example.gold.labels[1:])
+        return Meaning(example.sentence, decode_tree(example.gold, example.sentence.forms))
+
+    _write(map(decoded, read_trees(source)), output, form, "decoded", covered=False, quiet=quiet)
+    others = Counter({label: count for label, count in words.items() if not is_label(label)})
+    if others:
+        note(
+            f"warning: {others.total():,} of {words.total():,} words have labels that no expression is encoded by, as "
+            f"{others.most_common(1)[0][0]!r}, and are joined by %; UD trees are converted by 'treetune nlf convert'"
+        )
 
 
 def _write(

@@ -13,6 +13,7 @@ from treetune.cli.input import load_parser, parse_sentences
 from treetune.corpus.alignments import Links, SentencePair, coverage, read_links, read_sentence_pairs
 from treetune.corpus.conllu import read_conllu
 from treetune.corpus.files import STANDARD_STREAM, check_kept, display_name, open_output
+from treetune.corpus.formats import bare_name
 from treetune.corpus.orders import Ordered, order_format, read_orders, write_orders
 from treetune.errors import DataError
 from treetune.evaluation.ordering import (
@@ -146,7 +147,7 @@ def align(
         ),
     ] = None,
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="OUT", help="Where to write, .jsonl or .conllu; - is stdout.")
+        str, typer.Option("--output", "-o", metavar="OUT", help="Where to write: CoNLL-U if it ends in .conllu, else JSON lines; - is stdout.")
     ] = STANDARD_STREAM,
     min_confidence: Annotated[
         float, typer.Option("--min-confidence", min=0, max=1, help="Leave out pairs with a confidence below this.")
@@ -168,8 +169,8 @@ def align(
             else:
                 yield item
 
-    # On stdout JSON lines are what other programs can read.
-    write_orders(kept(), output, file_format="orders" if output == STANDARD_STREAM else None)
+    # JSON lines are what other programs can read.
+    write_orders(kept(), output, file_format="conllu" if bare_name(output).endswith(".conllu") else "orders")
     note(f"wrote the orders of {count - left_out:,} of {count:,} sentence pairs", quiet=quiet)
 
 
