@@ -147,7 +147,13 @@ def align(
         ),
     ] = None,
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="OUT", help="Where to write: CoNLL-U if it ends in .conllu, else JSON lines; - is stdout.")
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="OUT",
+            help="Where to write: CoNLL-U if it ends in .conllu, else JSON lines; - is stdout.",
+        ),
     ] = STANDARD_STREAM,
     min_confidence: Annotated[
         float, typer.Option("--min-confidence", min=0, max=1, help="Leave out pairs with a confidence below this.")
