@@ -119,5 +119,5 @@ def draw_uptraining(results: Path, path: Path) -> None:
                 axes.set_title(f"{title}: {metric}")
         for axes in grid[-1]:
             axes.set_xlabel("parsed sentences beside the treebank (dotted: none)")
-        grid[0, 0].legend(frameon=False)
+        figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
         figure.savefig(path, metadata={"Date": None})
