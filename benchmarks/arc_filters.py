@@ -21,6 +21,7 @@ from treetune.evaluation.significance import mcnemar
 from treetune.features.templates import load_templates
 from treetune.filters.arc_filter import FilterConfig
 from treetune.filters.training import FilterTrainer
+from treetune.models.stacked import StackedParser
 from treetune.storage import inspect
 
 COSTS = {"P1": 7e-5, "P2": 1e-4, "P3": 2e-4}
@@ -42,7 +43,7 @@ def trained_filters(parser: GraphParser, train: Sequence[Example], dev: Sequence
     return filters
 
 
-Systems = dict[tuple[str, str], GraphParser]  # by the names of parser and filter
+Systems = dict[tuple[str, str], GraphParser | StackedParser]  # by the names of parser and filter
 
 
 def measured(systems: Systems, examples: Sequence[Example], rounds: int) -> dict[str, Any]:
@@ -75,7 +76,7 @@ def measured(systems: Systems, examples: Sequence[Example], rounds: int) -> dict
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of this benchmark."""
-    parser.add_argument("--parsers", nargs="+", required=True, help="graph parsers without a filter")
+    parser.add_argument("--parsers", nargs="+", required=True, help="graph parsers, plain or stacked")
     parser.add_argument("--treebank", default="en_ewt", help="of DIR/ud (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=5, help="timed rounds (default: %(default)s)")
 
@@ -97,10 +98,12 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     systems: Systems = {}
     for path in arguments.parsers:
         parser = treetune.load(path)
-        filters = filters or trained_filters(parser, train, dev)
-        name = {1: "graph", 2: "graph2", 3: "graph3"}[parser.config.order]
-        systems[name, "no filter"] = parser.with_filter(None)
-        systems |= {(name, title): parser.with_filter(one) for title, one in filters.items()}
+        graph: Any = parser.main if isinstance(parser, StackedParser) else parser
+        filters = filters or trained_filters(graph, train, dev)
+        name = {1: "graph", 2: "graph2", 3: "graph3"}[graph.config.order] + ("" if graph is parser else ", stacked")
+        for title, one in (("no filter", None), *filters.items()):
+            made = graph.with_filter(one)
+            systems[name, title] = made if graph is parser else StackedParser(parser.base, made)
         record["parsers"][name] = {"training": inspect(path).info.get("training")}
     long = [one for one in test if len(one.gold) >= LONG]
     for part, examples in (("all", test), (f"from {LONG} words", long)):

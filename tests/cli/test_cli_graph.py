@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from cli_samples import column
@@ -23,7 +24,7 @@ MODELS: dict[str, tuple[object, ...]] = {
     "graph": ("--parser", "graph"),
     "graph2": ("--parser", "graph2"),
     "joint": ("--parser", "graph", "--set", "model.labels=joint"),
-    "stacked": ("--parser", "graph", *sets("train.base=transition", "train.folds=2")),
+    "stacked": ("--parser", "graph", *sets("train.base=transition", "train.base_beam=1", "train.folds=2")),
     "crossing": ("--parser", "graph", "--set", "model.decoder=non-projective"),
 }
 FAST = [name for name in MODELS if name != "crossing"]
@@ -73,6 +74,11 @@ def test_training_parsing_and_scoring(folder: Path, tmp_path: Path, name: str) -
     assert all(is_tree(example.gold.heads) for example in read_conllu(out))
     run("parse", model(folder, name), folder / "dev.conllu", "-o", out)
     assert storage.inspect(model(folder, name)).info["scores"]["dev"] == scores(folder / "dev.conllu", out)
+
+
+def test_the_beam_of_a_base_parser(folder: Path) -> None:
+    stacked: Any = storage.load(model(folder, "stacked"))
+    assert stacked.base.config.beam == 1
 
 
 @pytest.mark.parametrize("name", NAMES)

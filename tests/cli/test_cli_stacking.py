@@ -100,6 +100,11 @@ def test_base_trees_of_other_sentences_is_refused(folder: Path) -> None:
             "train.dev_base belongs to a file of base trees as train.base; leave it out",
         ),
         (sets("train.folds=3"), "train.folds is for a base parser that is trained; name one as train.base"),
+        (sets("train.base_beam=3"), "train.base_beam is for a base parser that is trained; name one as train.base"),
+        (
+            sets("train.base=graph", "train.base_beam=3"),
+            "train.base_beam: the parser graph searches without a beam; leave it out",
+        ),
         (
             sets("train.base={folder}/base.conllu", "train.folds=3"),
             "train.folds is for a base parser that is trained; name one as train.base",

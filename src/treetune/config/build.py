@@ -247,8 +247,9 @@ class Stacking:
         except that it uses the same `inputs` as the main parser.
         """
         base, key, short = train.base, partial(source.key, "train"), partial(source.short_key, "train")
-        if train.folds is not None and base not in PARSERS:
-            raise ConfigError(f"{key('folds')} is for a base parser that is trained; name one as {short('base')}")
+        for name in ("folds", "base_beam"):
+            if getattr(train, name) is not None and base not in PARSERS:
+                raise ConfigError(f"{key(name)} is for a base parser that is trained; name one as {short('base')}")
         if train.dev_base is not None and (base is None or base in PARSERS):
             raise ConfigError(f"{key('dev_base')} belongs to a file of base trees as {short('base')}; leave it out")
         if base is None:
@@ -257,7 +258,10 @@ class Stacking:
             raise ConfigError(f"{key('base')} is for parsers; the task is {model.task}")
         if base in PARSERS:
             inputs = {"inputs": model.options["inputs"]} if "inputs" in model.options else {}
-            parser = ModelConfig.checked({"parser": base, **inputs}, {}, source)
+            beam = {} if train.base_beam is None else {"beam": train.base_beam}
+            if beam and base.startswith("graph"):
+                raise ConfigError(f"{key('base_beam')}: the parser {base} searches without a beam; leave it out")
+            parser = ModelConfig.checked({"parser": base, **beam, **inputs}, {}, source)
             return cls(base=parser, folds=FOLDS if train.folds is None else train.folds)
         if not Path(source.path(base)).is_file():
             known = ", ".join(PARSERS)

@@ -53,6 +53,7 @@ class TrainTable:
         None, "Stacking: a file with base trees of the treebank, or a parser to train as base parser.", path=True
     )
     dev_base: str | None = option(None, "Stacking: a file with base trees of dev.", path=True)
+    base_beam: int | None = option(None, "Stacking: beam of a base parser that is trained, if it has one.", minimum=1)
     folds: int | None = option(None, f"Stacking: folds to jackknife the base parser with, {FOLDS}.", minimum=2)
     shards: int | None = option(
         None, "Shards of the data: each epoch trains one learner a shard, and mixes their weights.", minimum=2
