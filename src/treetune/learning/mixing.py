@@ -225,5 +225,5 @@ def check_mixing(
             )
     if (least := len(objectives[0].data) // shards) < mixes:
         raise ConfigError(
-            f"mixes: expected at most one for each example of the smallest shard, {least}, found {mixes}; mix less often"
+            f"mixes: expected at most {least}, the examples of the smallest shard, found {mixes}; mix less often"
         )
