@@ -157,24 +157,27 @@ class MixedEpochs:
     def train(self, epoch: int) -> Iterator[None]:
         """Train an epoch, a turn of a shard before each yield, and mix the weights after each turn of all."""
         self._done = {}
+        weights, progress = self._learner.cells(), self._learner.tensors()["progress"].copy()
         for turn in range(self._mixes):
-            progress = self._learner.tensors()["progress"].copy()
-            given = (Turn(epoch, turn, self._mixes), self._learner.cells(), progress, self._states)
-            for count, (index, outcome) in enumerate(self._pool.train(*given), start=1):
+            trained = self._pool.train(Turn(epoch, turn, self._mixes), weights, progress, self._states)
+            for count, (index, outcome) in enumerate(trained, start=1):
                 self._done[turn, index] = outcome
                 if count == len(self._states):
-                    self._mix(turn, progress)
+                    weights, progress = self._mix(turn, progress)
+                    if turn + 1 == self._mixes:
+                        self._learner.set_cells(weights, progress)
                 yield
 
-    def _mix(self, turn: int, progress: NDArray[np.int64]) -> None:
+    def _mix(self, turn: int, progress: NDArray[np.int64]) -> tuple[Weights, NDArray[np.int64]]:
+        """Return the mixed weights and progress after a turn of all shards, and keep their states."""
         outcomes = [self._done[turn, index] for index in range(len(self._states))]
         mixed = {name: mix([one.weights[name] for one in outcomes]) for name in outcomes[0].weights}
         # Seeds that a learner draws from its passes must not come again.
         passes = max(int(one.progress[0]) for one in outcomes)
         seen = sum(one.tallies[0].seen for one in outcomes)
-        self._learner.set_cells(mixed, np.array([passes, progress[1] + seen]))
         self._states = [one.state for one in outcomes]
         self._done |= {(turn, index): replace(one, weights={}, state={}) for index, one in enumerate(outcomes)}
+        return mixed, np.array([passes, progress[1] + seen])
 
     def state(self) -> dict[str, Any]:
         """Return where each shard is, as JSON can hold it."""
