@@ -86,8 +86,10 @@ def train(
             `treetune.cluster.training.ray_pool(ADDRESS)` is for a cluster.
         learning: The update: `learner`, `k`, `clip`, `update`, `cost_augmented`; see `LearningOptions`.
     """
-    counts = {"epochs": epochs, "threads": threads, "shards": shards, "mixes": mixes}
-    for name, value, least in (*((name, value, 1) for name, value in counts.items()), ("seed", seed, 0)):
+    counts = (
+        ("epochs", epochs, 1), ("seed", seed, 0), ("threads", threads, 1), ("shards", shards, 1), ("mixes", mixes, 1)
+    )  # fmt: skip
+    for name, value, least in counts:
         check_minimum(name, value, least)
     if mixes > 1 and shards == 1:
         raise ConfigError(f"mixes: expected shards whose weights to mix, found shards=1 and mixes={mixes}")
