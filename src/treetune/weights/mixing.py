@@ -57,22 +57,20 @@ def mix(parts: Sequence[Cells]) -> Cells:
 
 def cells_of(live: LiveWeights | FlatLiveWeights) -> Cells:
     """Return the cells of live weights that are not zero."""
-    averages = live.averages
     if isinstance(live, FlatLiveWeights):
-        used = np.flatnonzero(live.store.keys)
+        used = np.flatnonzero((live.store.values != 0) | (live.averages.values != 0))
         used = used[np.argsort(live.store.keys[used])]
         keys, weights, sums = live.store.keys[used], live.store.values[used], live.averages.values[used]
-        steps = int(averages.counters[flat.STEPS])
+        steps = int(live.averages.counters[flat.STEPS])
     else:
-        steps = int(averages.counters[kernels.STEPS])
-        room = int(averages.counters[kernels.POOL_TOP]) + live.store.dense.size
+        steps = int(live.averages.counters[kernels.STEPS])
+        room = int(live.averages.counters[kernels.POOL_TOP]) + live.store.dense.size
         keys, weights, sums = np.empty(room, np.uint64), np.empty(room, np.float32), np.empty(room, np.float32)
-        found = kernels.copy_cells(live.store, averages, keys, weights, sums)
+        found = kernels.copy_cells(live.store, live.averages, keys, weights, sums)
         # Rows in a table are nearly sorted.
         order = np.argsort(keys[:found], kind="stable")
         keys, weights, sums = keys[order], weights[order], sums[order]
-    kept = (weights != 0) | (sums != 0)
-    return Cells(keys[kept], weights[kept], sums[kept], steps, averages.seen_once.copy())
+    return Cells(keys, weights, sums, steps, live.averages.seen_once.copy())
 
 
 def set_cells(live: LiveWeights | FlatLiveWeights, cells: Cells) -> None:
