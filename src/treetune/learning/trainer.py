@@ -81,7 +81,7 @@ def train(
             from the same weights, and mixes (averages) their weights (McDonald, Hall & Mann 2010). For the perceptron
             and MIRA.
         mixes: How often the weights are mixed in each epoch, with shards: the data of each are divided into so many
-            turns. More often is more accurate, and sends all weights more often.
+            turns. Each time all weights are sent.
         make_pool: Where the parts are trained; the model does not depend on it. By default here, one after the other;
             `treetune.cluster.training.ray_pool(ADDRESS)` is for a cluster.
         learning: The update: `learner`, `k`, `clip`, `update`, `cost_augmented`; see `LearningOptions`.
