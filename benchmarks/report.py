@@ -399,16 +399,17 @@ def mixing_table(record: Record) -> str:
     """Return accuracy and time of training in shards."""
     about = (
         f"EWT, {record['sentences']:,} sentences, beam {record['beam']}, {record['epochs']} epochs; on free processors "
-        "the time is that of the slowest shard of each epoch and of what is not divided."
+        "the time is that of the slowest shard of each turn and of what is not divided."
     )
     rows = [
         (
-            str(row["shards"]), f"{row['dev_LAS']:.1f}", f"{row['test_UAS']:.1f}", f"{row['test_LAS']:.1f}",
-            f"{row['cpu_seconds']:.0f}", f"{row['seconds_on_free_processors']:.0f}",
+            *(str(row[name]) for name in ("shards", "mixes", "seed")),
+            *(f"{row[name]:.2f}" for name in ("dev_LAS", "test_UAS", "test_LAS")),
+            *(f"{row[name]:.0f}" for name in ("cpu_seconds", "seconds_on_free_processors")),
         )
         for row in record["rows"]
     ]  # fmt: skip
-    head = ("shards", "dev LAS", "test UAS", "test LAS", "CPU s", "s on free processors")
+    head = ("shards", "mixes an epoch", "seed", "dev LAS", "test UAS", "test LAS", "CPU s", "s on free processors")
     return "\n\n".join([about, markdown(head, rows)])
 
 

@@ -244,6 +244,14 @@ def test_numbers_must_be_numbers_of_at_least_one(treebank: Path, option: str, va
     assert not CALLS
 
 
+def test_shards_and_mixes_reach_the_training(treebank: Path) -> None:
+    assert train(treebank).code == 0
+    assert train(treebank, "--shards", 2, "--mixes", 3).code == 0
+    plain, mixed = CALLS
+    assert mixed == {**plain, "shards": 2, "mixes": 3}
+    assert train(treebank, "--mixes", 3).err.startswith("error: train.mixes: the weights of shards are mixed; set")
+
+
 def test_a_seed_is_not_negative(treebank: Path) -> None:
     assert train(treebank, "--seed", "-1").code == 2
     assert train(treebank, "--seed", "0").code == 0

@@ -20,11 +20,15 @@ from treetune.cli import main
 from treetune.cluster.parsing import ParseProgress, parse_files
 from treetune.cluster.session import LOCAL, connected
 from treetune.cluster.shards import Shard, make_shards
+from treetune.cluster.training import ray_pool
 from treetune.cluster.work import ShardJob
 from treetune.corpus.formats import FORMATS
 from treetune.errors import ConfigError, DataError, TreetuneError
+from treetune.learning.mixing import LocalPool
+from treetune.learning.trainer import train
 from treetune.models.file_parsing import FileParsing
 from treetune.models.pipeline import Pipeline
+from treetune.models.transition.parser import TransitionParser
 from treetune.sample import generate
 
 pytestmark = [
@@ -153,6 +157,22 @@ def test_a_model_that_workers_cannot_load_is_said(job: ShardJob, treebank: Path,
         with pytest.raises(TreetuneError, match=r"no worker of the cluster could start: .*treetune 0\.0") as raised:
             list(parse_files(job, shards_of(treebank, 2), tmp_path, address=LOCAL, workers=1))
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_a_model_trained_on_shards_is_that_of_one_process(tmp_path: Path, is_killed: bool) -> None:
+    examples = generate(120, seed=8, kinds=("declarative",))
+    models = []
+    for pool in (LocalPool, ray_pool(LOCAL)):
+        models.append(TransitionParser(beam=2))
+        for report in train(models[-1], examples, epochs=2, shards=3, mixes=4, make_pool=pool):
+            if is_killed and pool is not LocalPool and report.seen == 60 and (workers := own_workers()):
+                os.kill(workers[-1], signal.SIGKILL)
+    one, other = (model.state() for model in models)
+    assert one[0] == other[0]
+    assert {name: array.tobytes() for name, array in one[1].items()} == {
+        name: array.tobytes() for name, array in other[1].items()
+    }
 
 
 def test_rows_of_a_ray_dataset(ray: Any) -> None:

@@ -45,13 +45,18 @@ def fault(tmp_path: Path, text: str) -> str:
         (
             "[train]\nepoch = 5\n",
             "[train]: unknown key 'epoch'; known: base, choose_by, dev, dev_base, epochs, folds, lenient, licence, "
-            "projectivize, seed, shards, tagger, treebank (did you mean 'epochs'?)",
+            "mixes, projectivize, seed, shards, tagger, treebank (did you mean 'epochs'?)",
         ),
         ('[train]\nepochs = "ten"\n', '[train] epochs: expected a whole number of at least 1, found "ten"'),
         ("[train]\nepochs = 0\n", "[train] epochs: expected a whole number of at least 1, found 0"),
         ("[train]\nepochs = true\n", "[train] epochs: expected a whole number of at least 1, found true"),
         ("[train]\nepochs = 2.5\n", "[train] epochs: expected a whole number of at least 1, found 2.5"),
         ("[train]\nseed = -1\n", "[train] seed: expected a whole number of at least 0, found -1"),
+        ("[train]\nmixes = 0\nshards = 2\n", "[train] mixes: expected a whole number of at least 1, found 0"),
+        (
+            '[train]\ntreebank = "x"\nmixes = 4\n',
+            "[train] mixes: the weights of shards are mixed; set their number ([train] shards)",
+        ),
         ("[run]\nthreads = 0\n", "[run] threads: expected a whole number of at least 1, found 0"),
         ("[train]\nfolds = 1\n", "[train] folds: expected a whole number of at least 2, found 1"),
         ("[train]\nlicence = 2024\n", "[train] licence: expected a text, found 2024"),

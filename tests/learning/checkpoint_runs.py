@@ -52,7 +52,7 @@ RUNS: dict[str, tuple[Callable[[], Parser], Callable[[], dict[str, Any]]]] = {
     "greedy": (lambda: TransitionParser(beam=1), lambda: {"objectives": objectives()[:1]}),
     "graph": (GraphParser, lambda: {"objectives": objectives(), "dev": DEV}),
     "mixed": (lambda: TransitionParser(beam=3), lambda: {"objectives": objectives(), "dev": DEV, "shards": 3}),
-    "mixed-graph": (GraphParser, lambda: {"objectives": objectives(), "shards": 2}),
+    "mixed-graph": (GraphParser, lambda: {"objectives": objectives(), "shards": 2, "mixes": 2}),
 }
 
 

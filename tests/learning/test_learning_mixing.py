@@ -36,35 +36,42 @@ def trained(make: Callable[[], Any], data: Any, **options: Any) -> tuple[Any, li
 
 
 class Fresh:
-    """A pool that makes everything anew for each epoch of each shard, and takes them from the last to the first."""
+    """A pool that makes everything anew for each turn of each shard, and takes them from the last to the first."""
 
     def __init__(self, work: ShardWork, learner: Any) -> None:
         self._work = work
 
-    def train(self, epoch: int, weights: Any, progress: Any, states: Any) -> Any:
+    def train(self, turn: Any, weights: Any, progress: Any, states: Any) -> Any:
         for index, state in reversed(list(enumerate(states))):
             epochs = self._work.epochs(self._work.learner(), index)
-            yield index, train_shard(epochs, epoch, weights, progress, state)
+            yield index, train_shard(epochs, turn, weights, progress, state)
 
     def close(self) -> None:
         pass
 
 
-@pytest.mark.parametrize("learner", ["perceptron", "mira"])
-def test_shards_may_be_trained_anywhere(learner: str) -> None:
+@pytest.mark.parametrize(("learner", "mixes"), [("perceptron", 1), ("mira", 1), ("perceptron", 7)])
+def test_shards_may_be_trained_anywhere(learner: str, mixes: int) -> None:
     objective = [Objective(QUESTIONS, Root(), start=2, rate=0.5)]
-    options: dict[str, Any] = {"objectives": objective, "shards": 3, "learner": learner, "dev": DEV}
+    options: dict[str, Any] = {
+        "objectives": objective, "shards": 3, "mixes": mixes, "learner": learner, "dev": DEV
+    }  # fmt: skip
     here, reports = trained(lambda: TransitionParser(beam=2), TREEBANK, make_pool=LocalPool, **options)
     there, others = trained(lambda: TransitionParser(beam=2), TREEBANK, make_pool=Fresh, **options)
     assert contents(here) == contents(there)
     ends, other_ends = ([one for one in some if one.is_epoch_end] for some in (reports, others))
     assert [one.objectives for one in ends] == [one.objectives for one in other_ends]
-    assert [one.seen for one in reports[:4]] == [40, 80, 120, 120]
+    first = [one.seen for one in reports if one.epoch == 1 and not one.is_epoch_end]
+    assert len(first) == 3 * mixes
+    assert first[0] == 40 // mixes
+    assert first[2::3] == [3 * (40 * turn // mixes) for turn in range(1, mixes + 1)]
     assert ends[0].total == 120
     assert ends[-1].objectives[1].seen == 60
     assert ends[-1].settings["shards"] == 3
-    alone, _ = trained(lambda: TransitionParser(beam=2), TREEBANK, **{**options, "shards": 1})
-    assert contents(alone) != contents(here)
+    assert ends[-1].settings.get("mixes", 1) == mixes
+    alone, _ = trained(lambda: TransitionParser(beam=2), TREEBANK, **{**options, "shards": 1, "mixes": 1})
+    others_mixed, _ = trained(lambda: TransitionParser(beam=2), TREEBANK, **{**options, "mixes": mixes + 1})
+    assert contents(here) not in (contents(alone), contents(others_mixed))
     scores = [
         treetune.evaluate(DEV, model.predict_batch([example.sentence for example in DEV]))["LAS"]
         for model in (here, alone)
@@ -74,14 +81,15 @@ def test_shards_may_be_trained_anywhere(learner: str) -> None:
 
 def test_taggers_are_mixed_too() -> None:
     data = tagged(TREEBANK, ("upos",))
-    mixed, reports = trained(Tagger, data, shards=2)
-    assert [one.seen for one in reports[:3]] == [60, 120, 120]
+    mixed, reports = trained(Tagger, data, shards=2, mixes=2)
+    assert [one.seen for one in reports[:5]] == [30, 60, 90, 120, 120]
     outputs = mixed.predict_batch([example.sentence for example in data])
     right = sum(output == example.gold for output, example in zip(outputs, data, strict=True))
     assert right > 0.8 * len(data)
 
 
-def test_each_example_is_in_one_shard() -> None:
+@pytest.mark.parametrize("turns", [1, 5, 12])
+def test_each_example_is_in_one_shard(turns: int) -> None:
     seen: list[list[int]] = []
 
     class Spy:
@@ -98,8 +106,10 @@ def test_each_example_is_in_one_shard() -> None:
     spy: Any = Spy()
     for index in range(4):
         seen.append([])
-        for _ in LearnerEpochs(spy, [Objective(TREEBANK[:50])], None, [1], seed=1, shard=Shard(index, 4)).train(1):
-            pass
+        epochs = LearnerEpochs(spy, [Objective(TREEBANK[:50])], None, [1], seed=1, shard=Shard(index, 4))
+        for turn in range(turns):
+            for _ in epochs.train(1, turn=turn, turns=turns):
+                pass
     assert [len(one) for one in seen] == [13, 13, 12, 12]
     assert sorted(np.concatenate(seen).tolist()) == list(range(50))
     assert all(one != sorted(one) for one in seen)
@@ -110,6 +120,9 @@ def test_each_example_is_in_one_shard() -> None:
     [
         ({"shards": 0}, "shards must be at least 1"),
         ({"shards": 200}, "treebank: expected an example or more for each of 200 shards, found 120; use fewer"),
+        ({"shards": 2, "mixes": 0}, "mixes must be at least 1"),
+        ({"mixes": 2}, "mixes: expected shards whose weights to mix, found shards=1 and mixes=2"),
+        ({"shards": 7, "mixes": 18}, "mixes: expected at most 17, the examples of the smallest shard, found 18; mix"),
         ({"shards": 2, "schedule": lambda objective, turn: 1}, "leave the schedule out, or train with shards=1"),
     ],
 )

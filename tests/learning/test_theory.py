@@ -106,16 +106,17 @@ def test_mistakes_stay_within_the_bound(
 
 
 @settings(max_examples=80, deadline=None)
-@given(problem=problems(), shards=st.integers(2, 4), seed=st.integers(0, 3))
-def test_mixed_shards_stay_within_their_bound(problem: Problem, shards: int, seed: int) -> None:
+@given(problem=problems(), shards=st.integers(2, 4), mixes=st.integers(1, 4), seed=st.integers(0, 3))
+def test_mixed_shards_stay_within_their_bound(problem: Problem, shards: int, mixes: int, seed: int) -> None:
     """McDonald, Hall & Mann (2010), Theorem 3: the mistakes of all shards, each weighted by 1/S, are at most R²/gamma².
 
     Mistakes of an epoch after which the weights separate the data are the last ones.
     """
     shards = min(shards, len(problem.space))
+    mixes = min(mixes, len(problem.space) // shards)
     model = LinearModel(problem.space, {})
     gold = [example(word, problem.best(word)) for word in problem.space]
-    mistakes = updates(train(model, gold, epochs=shards * MANY, seed=seed, shards=shards))
+    mistakes = updates(train(model, gold, epochs=shards * MANY, seed=seed, shards=shards, mixes=mixes))
     assert sum(mistakes) / shards <= problem.most_mistakes
     assert mistakes[-1] == 0
     assert all(problem.has_least_cost(model, word) for word in problem.space)

@@ -68,6 +68,9 @@ def train(
     shards: Annotated[
         int | None, typer.Option(min=2, help="Divide the data; the weights learned on each part are mixed each epoch.")
     ] = None,
+    mixes: Annotated[
+        int | None, typer.Option(min=1, help="Mix the weights of shards so often in each epoch, 1.")
+    ] = None,
     cluster: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Train shards on a Ray cluster, local for this machine.")
     ] = None,
@@ -90,7 +93,7 @@ def train(
         "model": given(
             task=task, parser=parser, beam=beam, features=features, filter=arc_filter, start_from=start_from
         ),
-        "train": given(dev=dev, epochs=epochs, seed=seed, shards=shards),
+        "train": given(dev=dev, epochs=epochs, seed=seed, shards=shards, mixes=mixes),
         "pipeline": given(entities=entities),
         "run": given(model=model, threads=threads, cluster=cluster),
         "objective": objective_tables(also or []),

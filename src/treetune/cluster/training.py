@@ -1,6 +1,6 @@
 """The shards of a training on a cluster: `RayPool` trains them, and `treetune.train` mixes their weights.
 
-A shard's epoch depends on nothing but the mixed weights and its own state, so that the model is that of one machine,
+A shard's turn depends on nothing but the mixed weights and its own state, so that the model is that of one machine,
 also when workers are lost.
 """
 
@@ -19,22 +19,22 @@ from treetune.cluster.pool import Lost, Pool, Worker
 from treetune.cluster.session import connected
 from treetune.errors import ModelError
 from treetune.learning.epochs import LearnerEpochs
-from treetune.learning.mixing import MakePool, ShardEpoch, ShardWork, Weights, train_shard
+from treetune.learning.mixing import MakePool, ShardOutcome, ShardWork, Turn, Weights, train_shard
 from treetune.models.base import Learner
 
 
 @dataclass(frozen=True)
 class ShardTask:
-    """An epoch of one shard; `start` is a reference to the mixed weights and the progress of their learner."""
+    """A turn of one shard; `start` is a reference to the mixed weights and the progress of their learner."""
 
     number: int
-    epoch: int
+    turn: Turn
     start: Any
     state: dict[str, Any] | None
 
 
 class MixingWorker(Worker):
-    """An actor: encodes the data once, and trains epochs of any shard."""
+    """An actor: encodes the data once, and trains turns of any shard."""
 
     def __init__(self, version: str, payload: bytes) -> None:
         super().__init__(version)
@@ -44,14 +44,14 @@ class MixingWorker(Worker):
         self._learner = self._work.learner()
         self._epochs: dict[int, LearnerEpochs] = {}
 
-    def work(self, task: ShardTask) -> ShardEpoch:
-        """Train an epoch of a shard."""
+    def work(self, task: ShardTask) -> ShardOutcome:
+        """Train a turn of a shard."""
         import ray
 
         weights, progress = ray.get(task.start)
         # Taken out meanwhile: what fails begins anew.
         epochs = self._epochs.pop(task.number, None) or self._work.epochs(self._learner, task.number)
-        outcome = train_shard(epochs, task.epoch, weights, progress, task.state)
+        outcome = train_shard(epochs, task.turn, weights, progress, task.state)
         self._epochs[task.number] = epochs
         return outcome
 
@@ -78,20 +78,20 @@ class RayPool:
         return pool
 
     def train(
-        self, epoch: int, weights: Weights, progress: NDArray[np.int64], states: Sequence[dict[str, Any] | None]
-    ) -> Iterator[tuple[int, ShardEpoch]]:
-        """Train an epoch on every shard; yield (number, outcome) as they end."""
+        self, turn: Turn, weights: Weights, progress: NDArray[np.int64], states: Sequence[dict[str, Any] | None]
+    ) -> Iterator[tuple[int, ShardOutcome]]:
+        """Train a turn on every shard; yield (number, outcome) as they end."""
         if self._ray is None:
             self._pool = self._connect()
         start = self._ray.put((weights, progress))
         # In a list, so that a worker is given the reference and takes the weights when it needs them.
-        tasks = [ShardTask(index, epoch, start, state) for index, state in enumerate(states)]
+        tasks = [ShardTask(index, turn, start, state) for index, state in enumerate(states)]
         with closing(self._pool.run(tasks)) as events:
             for event in events:
                 if not isinstance(event, Lost):
                     yield event.task.number, event.result
                     continue
-                place = "starting" if event.task is None else f"at shard {event.task.number + 1} of epoch {epoch}"
+                place = "starting" if event.task is None else f"at shard {event.task.number + 1} of epoch {turn.epoch}"
                 if event.given_up:
                     raise ModelError(f"a shard could not be trained; a worker was lost {place}: {event.reason}")
                 self._lost(f"{place}: {event.reason}")

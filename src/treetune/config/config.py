@@ -167,6 +167,8 @@ class Config:
             raise self.source.whole(
                 f"a cluster ({cluster}) trains shards; say into how many to divide the data ({key})"
             )
+        if self.train.mixes is not None and self.train.shards is None:
+            raise self.source.error("train", "mixes", f"the weights of shards are mixed; set their number ({key})")
         if self.train.shards is not None and (
             self.model.task in (PIPELINE, TOKENIZER) or self.stacking.base is not None
         ):

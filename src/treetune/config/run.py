@@ -228,6 +228,8 @@ class ModelRun(TrainingRun):
             options |= {"checkpoint": checkpoint, "resume": resume}
         if train.shards is not None:
             options["shards"] = train.shards
+        if train.mixes is not None:
+            options["mixes"] = train.mixes
         if self.make_pool is not None:
             options["make_pool"] = self.make_pool
         steps = train_steps(

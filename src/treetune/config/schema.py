@@ -58,6 +58,7 @@ class TrainTable:
     shards: int | None = option(
         None, "Shards of the data: each epoch trains one learner a shard, and mixes their weights.", minimum=2
     )
+    mixes: int | None = option(None, "With shards, how often their weights are mixed in each epoch, 1.", minimum=1)
     licence: str | None = option(None, "Licence of the data, stored in the model.")
 
 

@@ -59,23 +59,24 @@ class LearnerEpochs:
         """Return the updates on each objective since the start of the epoch."""
         return tuple(stream.progress() for stream in self._streams)
 
-    def train(self, epoch: int) -> Iterator[None]:
-        """Train an epoch, a part of it before each yield, at least one."""
-        if epoch > 1 and epoch in self._starts:
+    def train(self, epoch: int, *, turn: int = 0, turns: int = 1) -> Iterator[None]:
+        """Train an epoch or one of its turns, a part before each yield, at least one; counts are of the turn."""
+        if turn == 0 and epoch > 1 and epoch in self._starts:
             self.learner.restart_average()
         for stream in self._streams:
             stream.start_epoch()
         main = self._streams[0]
+        total = len(main) * (turn + 1) // turns - len(main) * turn // turns
         started = time.process_time()
-        while main.seen < len(main):
-            for number, steps in self._rounds.plan(epoch, len(main) - main.seen, REPORT_EVERY):
+        while main.seen < total:
+            for number, steps in self._rounds.plan(epoch, total - main.seen, REPORT_EVERY):
                 self._streams[number].take(steps)
             self.cpu_seconds = time.process_time() - started
             yield
-        self._rounds_by_epoch.append(self._rounds.count)
+        self._rounds_by_epoch[epoch - 1 :] = [self._rounds.count]
 
     def state(self) -> dict[str, Any]:
-        """Return where it is at the end of an epoch, but for the learner, as JSON can hold it."""
+        """Return where it is at the end of an epoch or turn, but for the learner, as JSON can hold it."""
         return {
             "rounds_by_epoch": list(self._rounds_by_epoch),
             "schedule_checksum": self._rounds.checksum,

@@ -1,8 +1,9 @@
-"""Iterative parameter mixing: each epoch, a learner a shard of the data, from the same weights; then their mean.
+"""Iterative parameter mixing: each turn, a learner a shard of the data, from the same weights; then their mean.
 
-McDonald, Hall & Mann (2010), with uniform mixing weights. What is mixed are weights and the sums of their averages, so
-that the averaged weights are the mean over all epochs and shards. A shard's epoch depends on nothing but the mixed
-weights and its own state, so that it can be trained anywhere, and again after a machine was lost.
+McDonald, Hall & Mann (2010), with uniform mixing weights; a turn is an epoch, or a part of one. What is mixed are
+weights and the sums of their averages, so that the averaged weights are the mean over all turns and shards. A shard's
+turn depends on nothing but the mixed weights and its own state, so that it can be trained anywhere, and again after a
+machine was lost.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ class ShardWork:
     objectives: Sequence[Objective]
     starts: Sequence[int]
     shards: int
+    mixes: int
     options: dict[str, Any]
 
     def learner(self) -> Any:
@@ -50,9 +52,18 @@ class ShardWork:
         return LearnerEpochs(learner, self.objectives, None, self.starts, seed=seed, shard=shard)
 
 
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Part `index` of `count` of an epoch, after which the weights are mixed."""
+
+    epoch: int
+    index: int
+    count: int
+
+
 @dataclass(frozen=True)
-class ShardEpoch:
-    """The outcome of one epoch on a shard: weights and progress of the learner, state, and counts to report."""
+class ShardOutcome:
+    """The outcome of one turn on a shard: weights and progress of the learner, state, and counts to report."""
 
     weights: Weights
     progress: NDArray[np.int64]
@@ -63,26 +74,26 @@ class ShardEpoch:
 
 
 def train_shard(
-    epochs: LearnerEpochs, epoch: int, weights: Weights, progress: NDArray[np.int64], state: dict[str, Any] | None
-) -> ShardEpoch:
-    """Train an epoch on one shard from the mixed weights; `state` is that of its last epoch, None in the first."""
+    epochs: LearnerEpochs, turn: Turn, weights: Weights, progress: NDArray[np.int64], state: dict[str, Any] | None
+) -> ShardOutcome:
+    """Train a turn on one shard from the mixed weights; `state` is that of its last turn, None in the first."""
     learner: Any = epochs.learner
     learner.set_cells(weights, progress)
     if state is not None:
         epochs.restore(state)
-    for _ in epochs.train(epoch):
+    for _ in epochs.train(turn.epoch, turn=turn.index, turns=turn.count):
         pass
     progress = learner.tensors()["progress"]
-    return ShardEpoch(learner.cells(), progress, epochs.state(), epochs.tallies(), epochs.words, epochs.cpu_seconds)
+    return ShardOutcome(learner.cells(), progress, epochs.state(), epochs.tallies(), epochs.words, epochs.cpu_seconds)
 
 
 class ShardPool(Protocol):
     """Where shards are trained."""
 
     def train(
-        self, epoch: int, weights: Weights, progress: NDArray[np.int64], states: Sequence[dict[str, Any] | None]
-    ) -> Iterator[tuple[int, ShardEpoch]]:
-        """Train an epoch on every shard from the same weights; yield (number, outcome) in any order."""
+        self, turn: Turn, weights: Weights, progress: NDArray[np.int64], states: Sequence[dict[str, Any] | None]
+    ) -> Iterator[tuple[int, ShardOutcome]]:
+        """Train a turn on every shard from the same weights; yield (number, outcome) in any order."""
         ...
 
     def close(self) -> None:
@@ -100,30 +111,32 @@ class LocalPool:
         self._epochs = [work.epochs(learner, index) for index in range(work.shards)]
 
     def train(
-        self, epoch: int, weights: Weights, progress: NDArray[np.int64], states: Sequence[dict[str, Any] | None]
-    ) -> Iterator[tuple[int, ShardEpoch]]:
+        self, turn: Turn, weights: Weights, progress: NDArray[np.int64], states: Sequence[dict[str, Any] | None]
+    ) -> Iterator[tuple[int, ShardOutcome]]:
         """Train the shards in order."""
         for index, (epochs, state) in enumerate(zip(self._epochs, states, strict=True)):
-            yield index, train_shard(epochs, epoch, weights, progress, state)
+            yield index, train_shard(epochs, turn, weights, progress, state)
 
     def close(self) -> None:
         """Do nothing: what it has goes with the process."""
 
 
 class MixedEpochs:
-    """Epochs of a training in shards; the learner has the mixed weights after each."""
+    """Epochs of a training in shards; the learner has the mixed weights after each of their turns."""
 
     def __init__(self, learner: Learner[Any], work: ShardWork, make_pool: MakePool) -> None:
         self._learner: Any = learner
         self._pool = make_pool(work, learner)
         self._states: list[dict[str, Any] | None] = [None] * work.shards
-        self._done: dict[int, ShardEpoch] = {}
+        self._mixes = work.mixes
+        # By turn and shard, in this epoch.
+        self._done: dict[tuple[int, int], ShardOutcome] = {}
         self.total = len(work.objectives[0].data)
         self._names = [objective.name for objective in work.objectives]
 
     @property
     def seen(self) -> int:
-        """How many examples of the first objective were taken in this epoch, by shards that have ended it."""
+        """How many examples of the first objective were taken in this epoch, in the turns of shards that have ended."""
         return self.tallies()[0].seen
 
     @property
@@ -133,32 +146,38 @@ class MixedEpochs:
 
     @property
     def cpu_seconds(self) -> float:
-        """The CPU time of these shards."""
+        """The CPU time of these turns."""
         return sum(one.cpu_seconds for one in self._done.values())
 
     def tallies(self) -> tuple[ObjectiveProgress, ...]:
-        """Return the updates on each objective, of all these shards together."""
-        done = [self._done[index].tallies for index in sorted(self._done)]
+        """Return the updates on each objective, of all these turns together."""
+        done = [self._done[key].tallies for key in sorted(self._done)]
         return tuple(_together(name, [one[number] for one in done]) for number, name in enumerate(self._names))
 
     def train(self, epoch: int) -> Iterator[None]:
-        """Train an epoch, a shard before each yield, and mix the weights."""
+        """Train an epoch, a turn of a shard before each yield, and mix the weights after each turn of all."""
         self._done = {}
-        progress = self._learner.tensors()["progress"].copy()
-        for index, outcome in self._pool.train(epoch, self._learner.cells(), progress, self._states):
-            self._done[index] = outcome
-            if len(self._done) == len(self._states):
-                self._mix(progress)
-            yield
+        weights, progress = self._learner.cells(), self._learner.tensors()["progress"].copy()
+        for turn in range(self._mixes):
+            trained = self._pool.train(Turn(epoch, turn, self._mixes), weights, progress, self._states)
+            for count, (index, outcome) in enumerate(trained, start=1):
+                self._done[turn, index] = outcome
+                if count == len(self._states):
+                    weights, progress = self._mix(turn, progress)
+                    if turn + 1 == self._mixes:
+                        self._learner.set_cells(weights, progress)
+                yield
 
-    def _mix(self, progress: NDArray[np.int64]) -> None:
-        outcomes = [self._done[index] for index in range(len(self._states))]
+    def _mix(self, turn: int, progress: NDArray[np.int64]) -> tuple[Weights, NDArray[np.int64]]:
+        """Return the mixed weights and progress after a turn of all shards, and keep their states."""
+        outcomes = [self._done[turn, index] for index in range(len(self._states))]
         mixed = {name: mix([one.weights[name] for one in outcomes]) for name in outcomes[0].weights}
         # Seeds that a learner draws from its passes must not come again.
         passes = max(int(one.progress[0]) for one in outcomes)
-        self._learner.set_cells(mixed, np.array([passes, progress[1] + self.total]))
+        seen = sum(one.tallies[0].seen for one in outcomes)
         self._states = [one.state for one in outcomes]
-        self._done = {index: replace(one, weights={}) for index, one in self._done.items()}
+        self._done |= {(turn, index): replace(one, weights={}, state={}) for index, one in enumerate(outcomes)}
+        return mixed, np.array([passes, progress[1] + seen])
 
     def state(self) -> dict[str, Any]:
         """Return where each shard is, as JSON can hold it."""
@@ -191,7 +210,9 @@ def _together(name: str, parts: Sequence[ObjectiveProgress]) -> ObjectiveProgres
     return replace(found, cost=cost, target_cost=target)
 
 
-def check_mixing(learner: Any, objectives: Sequence[Objective], shards: int, schedule: Schedule | None) -> None:
+def check_mixing(
+    learner: Any, objectives: Sequence[Objective], shards: int, mixes: int, schedule: Schedule | None
+) -> None:
     """Raise ConfigError for a learner whose weights cannot be mixed, or data that are too few."""
     if schedule is not None:
         raise ConfigError("shards: objectives are mixed at their rates; leave the schedule out, or train with shards=1")
@@ -205,3 +226,7 @@ def check_mixing(learner: Any, objectives: Sequence[Objective], shards: int, sch
                 f"{objective.name}: expected an example or more for each of {shards} shards, "
                 f"found {len(objective.data)}; use fewer shards"
             )
+    if (least := len(objectives[0].data) // shards) < mixes:
+        raise ConfigError(
+            f"mixes: expected at most {least}, the examples of the smallest shard, found {mixes}; mix less often"
+        )

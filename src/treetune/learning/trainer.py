@@ -48,6 +48,7 @@ def train(
     resume: bool = False,
     pretraining_cache: str | Path | None = None,
     shards: int = 1,
+    mixes: int = 1,
     make_pool: MakePool = LocalPool,
     **learning: Unpack[LearningOptions],
 ) -> Iterator[Progress]:
@@ -79,13 +80,19 @@ def train(
         shards: Into how many parts the data are divided: with more than one, each epoch trains a learner on each part
             from the same weights, and mixes (averages) their weights (McDonald, Hall & Mann 2010). For the perceptron
             and MIRA.
+        mixes: How often the weights are mixed in each epoch, with shards: the data of each are divided into so many
+            turns. Each time all weights are sent.
         make_pool: Where the parts are trained; the model does not depend on it. By default here, one after the other;
             `treetune.cluster.training.ray_pool(ADDRESS)` is for a cluster.
         learning: The update: `learner`, `k`, `clip`, `update`, `cost_augmented`; see `LearningOptions`.
     """
-    counts = (("epochs", epochs, 1), ("seed", seed, 0), ("threads", threads, 1), ("shards", shards, 1))
+    counts = (
+        ("epochs", epochs, 1), ("seed", seed, 0), ("threads", threads, 1), ("shards", shards, 1), ("mixes", mixes, 1)
+    )  # fmt: skip
     for name, value, least in counts:
         check_minimum(name, value, least)
+    if mixes > 1 and shards == 1:
+        raise ConfigError(f"mixes: expected shards whose weights to mix, found shards=1 and mixes={mixes}")
     if resume and checkpoint is None:
         raise ConfigError("expected a checkpoint to resume from, found none")
     if not hasattr(model, "learner"):
@@ -112,12 +119,12 @@ def train(
     gold = [example for objective in everything if objective.is_intrinsic for example in _examples(objective)]
     learner = model.learner(gold, seed=seed, warm_start=warm_start, **learning)
     if shards > 1:
-        check_mixing(learner, everything, shards, schedule)
+        check_mixing(learner, everything, shards, mixes, schedule)
     training = _Training(
         model, learner, everything, schedule, dev,
         choose_by=choose_by or model.scorer.usual, epochs=epochs, seed=seed, threads=threads, warm_start=warm_start,
         start_share=start_share, checkpoint=checkpoint, pretraining_cache=pretraining_cache, shards=shards,
-        make_pool=make_pool, learning=learning,
+        mixes=mixes, make_pool=make_pool, learning=learning,
     )  # fmt: skip
     return training.run(resume=resume)
 
@@ -175,6 +182,7 @@ class _Training:
         checkpoint: str | Path | None,
         pretraining_cache: str | Path | None,
         shards: int,
+        mixes: int,
         make_pool: MakePool,
         learning: LearningOptions,
     ) -> None:
@@ -188,7 +196,7 @@ class _Training:
             self._work = LearnerEpochs(learner, objectives, schedule, self._starts, seed=seed)
         else:
             taken = {"seed": seed, "warm_start": warm_start, **learning}
-            work = ShardWork(model, objectives, self._starts, shards, taken)
+            work = ShardWork(model, objectives, self._starts, shards, mixes, taken)
             self._work = MixedEpochs(learner, work, make_pool)
         self._settings = learner.settings() | ({"start_share": start_share} if start_share else {})
         if start_share:
@@ -203,7 +211,7 @@ class _Training:
         self._checkpoint = self._cache = None
         self._cached_epochs = min(self._starts[1:], default=USUAL_START) - 1
         start = self._with(learner.snapshot()).state() if checkpoint or pretraining_cache else ({}, {})
-        mixed = {} if shards == 1 else {"shards": shards}
+        mixed = {name: count for name, count in (("shards", shards), ("mixes", mixes)) if count > 1}
         self._settings |= mixed
         options: dict[str, Any] = {"seed": seed, "warm_start": warm_start, "settings": learner.settings(), **mixed}
         if pretraining_cache is not None:

@@ -26,6 +26,8 @@ DENSE_BIT = np.int64(1 << 27)
 DENSE = np.uint64(1 << 27)
 MAX_OFFSET = (1 << 27) - 1
 MISSING = np.int64(-1)
+# Of the key of a cell, those of its output.
+OUTPUT_BITS = np.uint64(16)
 
 MAX_CELLS = 16  # a short row with this many cells becomes dense when one more output comes
 CLASS_SHIFT = 8  # header: low byte = cells in use, next byte = size class; a class c row has 2 << c cells
@@ -388,6 +390,51 @@ def rehash(old_table, new_table):  # type: ignore[no-untyped-def]
         entry = old_table[slot]
         if entry != np.uint64(0):
             insert_entry(new_table, entry, np.int64(entry & REF_MASK))
+
+
+@entry
+def copy_cells(store, averages, keys, weights, sums):  # type: ignore[no-untyped-def]
+    """Copy the cells that are not zero, with their sums; a key is that of the row above the output. Return how many."""
+    found = 0
+    for slot in range(store.table.shape[0]):
+        entry = store.table[slot]
+        if entry == np.uint64(0):
+            continue
+        reference = np.int64(entry & REF_MASK)
+        is_dense = reference & DENSE_BIT != 0
+        row = reference ^ DENSE_BIT if is_dense else reference + 1
+        for cell in range(store.dense.shape[1] if is_dense else np.int64(store.outputs[reference]) & 0xFF):
+            weight = store.dense[row, cell] if is_dense else store.weights[row + cell]
+            added = averages.dense[row, cell] if is_dense else averages.weights[row + cell]
+            if weight != 0 or added != 0:
+                output = np.uint64(cell) if is_dense else np.uint64(store.outputs[row + cell])
+                keys[found] = entry >> REF_BITS << OUTPUT_BITS | output
+                weights[found], sums[found] = weight, added
+                found += 1
+    return found
+
+
+@entry
+def add_cells(keys, weights, totals, more_keys, more_weights, more_totals):  # type: ignore[no-untyped-def]
+    """Return two lists of cells, by ascending keys, as one; those that are in both are added up."""
+    room = len(keys) + len(more_keys)
+    all_keys, all_weights, all_totals = np.empty(room, np.uint64), np.empty(room), np.empty(room)
+    one = other = found = 0
+    while one < len(keys) or other < len(more_keys):
+        is_one = other == len(more_keys) or (one < len(keys) and keys[one] <= more_keys[other])
+        is_other = one == len(keys) or (other < len(more_keys) and more_keys[other] <= keys[one])
+        all_keys[found] = keys[one] if is_one else more_keys[other]
+        all_weights[found] = all_totals[found] = 0.0
+        if is_one:
+            all_weights[found] += weights[one]
+            all_totals[found] += totals[one]
+            one += 1
+        if is_other:
+            all_weights[found] += more_weights[other]
+            all_totals[found] += more_totals[other]
+            other += 1
+        found += 1
+    return all_keys[:found], all_weights[:found], all_totals[:found]
 
 
 @entry
