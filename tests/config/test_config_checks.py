@@ -44,8 +44,8 @@ def fault(tmp_path: Path, text: str) -> str:
         ("objective = [1]\n", "expected each objective as a table [[objective]], in double brackets"),
         (
             "[train]\nepoch = 5\n",
-            "[train]: unknown key 'epoch'; known: base, choose_by, dev, dev_base, epochs, folds, lenient, licence, "
-            "mixes, projectivize, seed, shards, tagger, treebank (did you mean 'epochs'?)",
+            "[train]: unknown key 'epoch'; known: base, base_beam, choose_by, dev, dev_base, epochs, folds, "
+            "lenient, licence, mixes, projectivize, seed, shards, tagger, treebank (did you mean 'epochs'?)",
         ),
         ('[train]\nepochs = "ten"\n', '[train] epochs: expected a whole number of at least 1, found "ten"'),
         ("[train]\nepochs = 0\n", "[train] epochs: expected a whole number of at least 1, found 0"),
