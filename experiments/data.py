@@ -20,6 +20,8 @@ from treetune.corpus.tags import tagged
 from treetune.learning.jackknife import jackknife_tags
 
 KEPT = Path(tempfile.gettempdir()) / "treetune-experiments"
+# Word orders that `python -m experiments.aligned_orders` makes of the data; in the data folder, or else in `KEPT`.
+ALIGNED = "aligned"
 UPOS = ("upos",)
 TAG_FOLDS, TAG_EPOCHS = 5, 4
 
@@ -85,7 +87,11 @@ def paths(config: Mapping[str, Any], folder: Path) -> dict[str, Path]:
     names = [*data["train"], *([data["dev"]] if "dev" in data else []), *data["tests"], *objective_files(config)]
     found = {name: f"{name}.{data.get('format', 'conllu')}" for name in names}
     found |= {name: name for name in (*data.get("files", ()), *unlabelled_files(config.get("uptrain", {})))}
-    return {name: folder / ("" if "/" in name else data["folder"]) / file for name, file in found.items()}
+    return {name: _root(name, folder) / ("" if "/" in name else data["folder"]) / file for name, file in found.items()}
+
+
+def _root(name: str, folder: Path) -> Path:
+    return KEPT if name.startswith(f"{ALIGNED}/") and not (folder / ALIGNED).is_dir() else folder
 
 
 def digests(config: Mapping[str, Any], folder: Path, *, orders: bool = False) -> dict[str, str]:
@@ -106,6 +112,8 @@ def _digest(path: Path, modified: int) -> str:
 def check(config: Mapping[str, Any], folder: Path) -> None:
     """End the program if a file is missing."""
     for path in paths(config, folder).values():
+        if not path.is_file() and path.parent.name == ALIGNED:
+            raise SystemExit(f"{path} is missing; make it with: python -m experiments.aligned_orders")
         if not path.is_file():
             raise SystemExit(f"{path} is missing; name the folder that holds {path.parent.name}/ with --data")
 

@@ -14,7 +14,6 @@ import time
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +22,21 @@ import numpy as np
 from benchmarks.measure import provenance, say
 from experiments.data import KEPT
 from experiments.phrase_based import START, Decoder, Output, clean, train_language_model, train_translation_model
+from experiments.translation_report import NAMES
 from experiments.tuning import bleu_counts, tune
 
 NONE, HAND, LEARNED = "baseline", "hand-written rules", "learned rules"
 ALIGNMENTS, WEAK = "baseline, alignments of the reordered text", "hand-written rules, weak parser"
-SYSTEMS = (NONE, HAND, LEARNED, ALIGNMENTS, WEAK)
+TREEBANK = "hand-written rules, parser of the treebank alone"
+TRAINED = "hand-written rules, parser trained for reordering"
+FOLDERS = {
+    NONE: "baseline", HAND: "hand", ALIGNMENTS: "alignments", TREEBANK: "treebank", TRAINED: "trained", WEAK: "weak",
+    LEARNED: "learned",
+}  # fmt: skip
+SYSTEMS = tuple(FOLDERS)
+# The rows of a table that train the parsers of two systems, for the languages that have aligned word orders.
+TABLE = "hall2011_table1_parallel"
+ROWS = {TREEBANK: "transition, treebank only", TRAINED: "transition, word orders at rate 2, {language}"}
 LIMITS = (0, 1, 2, 4, 6, 10)
 # The limits of the systems that are not in the figure.
 MAIN_LIMITS = (0, 6, 10)
@@ -36,9 +45,13 @@ WIDEST = 10
 N_BEST = 100
 RESULT = Path(__file__).resolve().parent / "results" / "translation.json"
 RULES = {"tr": "tr", "hi": "hi", "mr": "sov", "ja": "ja"}
+# Of English sentences, in words: those of Tatoeba, and those of NTREX, a second test set of news.
 LENGTHS = ((1, 5), (6, 8), (9, 12), (13, 10_000))
+NEWS_LENGTHS = ((1, 15), (16, 25), (26, 10_000))
+TEST, NEWS = "test", "ntrex"
 # Sentences of each part; the first ones.
-SIZES = {"train": 20_000, "dev": 300, "test": 1_000}
+SIZES = {"train": 20_000, "dev": 300, TEST: 1_000}
+NEWS_SIZE = 300
 SAMPLES = 1000
 LONGEST = 60
 SEEDS = 3
@@ -90,13 +103,10 @@ class Study:
 
     def part(self, name: str, system: str) -> Part:
         """Return a part of the corpus with the orders of a system's rules."""
-        rules, model = RULES[self.language], "en"
-        if system == LEARNED:
-            rules = str(self._learned_rules())
-        elif system == WEAK:
-            model = str(self._weak_model())
-        path = self.work / f"{name}.{'hand' if system not in (LEARNED, WEAK) else system.split()[-1]}.jsonl"
+        path = self.work / f"{name}.{FOLDERS[HAND if system in (NONE, ALIGNMENTS) else system]}.jsonl"
         if not path.is_file():
+            rules = self._learned_rules() if system == LEARNED else RULES[self.language]
+            model = self._weak_model() if system == WEAK else self._table_model(system) if system in ROWS else "en"
             command("reorder", "parallel", self._tokenized(name), "--to", rules, "--model", model, "-o", path, "-q")
         lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         usable = [one for one in lines if one["tokens"] and clean(one["target"])]
@@ -112,9 +122,10 @@ class Study:
         path = self.work / f"{name}.tsv"
         if not path.is_file():
             split = segmenter(self.language)
-            source = self.data / "parallel" / f"tatoeba-en-{self.language}-{name}.tsv"
-            with source.open(encoding="utf-8") as lines:
-                pairs = [line.rstrip("\n").split("\t") for line, _ in zip(lines, range(self.sizes[name]), strict=False)]
+            file = f"ntrex-en-{self.language}.tsv" if name == NEWS else f"tatoeba-en-{self.language}-{name}.tsv"
+            size = NEWS_SIZE if name == NEWS else self.sizes[name]
+            with (self.data / "parallel" / file).open(encoding="utf-8") as lines:
+                pairs = [line.rstrip("\n").split("\t") for line, _ in zip(lines, range(size), strict=False)]
             write(path, "".join(f"{english}\t{' '.join(split(other))}\n" for english, other in pairs))
         return path
 
@@ -140,6 +151,21 @@ class Study:
             storage.save(treetune.load("en").with_parser(parser), path)
         return path
 
+    def _table_model(self, system: str) -> Path:
+        """Return the model of the package with the parser of a row of the table of word orders, seed 0."""
+        path = self.work.parent / f"{FOLDERS[system]}-{self.language}.treetune"
+        if not path.is_file():
+            import treetune
+            from experiments.data import Limits, check, read
+            from experiments.training import Training
+            from treetune import storage
+
+            config = table_rows()[ROWS[system].format(language=NAMES[self.language])]
+            check(config, self.data)
+            parser = Training(say).train(config, read(config, self.data, Limits()), seed=0)
+            storage.save(treetune.load("en").with_parser(parser), path)
+        return path
+
     # Systems.
 
     def _language_model(self) -> Path:
@@ -150,7 +176,7 @@ class Study:
         return path
 
     def _translation_model(self, system: str) -> Path:
-        folder = self.work / short(system)
+        folder = self.work / FOLDERS[system]
         if not (folder / "done").is_file():
             folder.mkdir(exist_ok=True)
             part = self.part("train", system)
@@ -166,16 +192,17 @@ class Study:
             write(folder / "done", f"{time.process_time() - started:.1f}\n")
         return folder / "tm"
 
-    def runs(self, system: str, seeds: int, limits: Sequence[int]) -> list[dict[str, Any]]:
+    def runs(self, system: str, seeds: int, limits: Sequence[int], test: str = TEST) -> list[dict[str, Any]]:
         """Return the runs of a system, each with its translations; those that are missing are made."""
         wanted = [(seed, limit) for seed in range(seeds) for limit in limits]
-        paths = {one: self.work / short(system) / f"run-{one[0]}-{one[1]}.json" for one in wanted}
+        ending = "" if test == TEST else f"-{test}"
+        paths = {one: self.work / FOLDERS[system] / f"run-{one[0]}-{one[1]}{ending}.json" for one in wanted}
         if any(not path.is_file() for path in paths.values()):
             machine = _Machine(self, system)
             for (seed, limit), path in paths.items():
                 if not path.is_file():
-                    say(f"{self.language}: {system}, seed {seed}, limit {limit}")
-                    write(path, json.dumps(machine.run(seed, limit), ensure_ascii=False))
+                    say(f"{self.language}: {system}, {test}, seed {seed}, limit {limit}")
+                    write(path, json.dumps(machine.run(seed, limit, test), ensure_ascii=False))
         return [json.loads(path.read_text(encoding="utf-8")) for path in paths.values()]
 
 
@@ -185,20 +212,22 @@ class _Machine:
     def __init__(self, study: Study, system: str) -> None:
         self.study, self.system = study, system
         self._lists: dict[int, list[list[Output]]] = {}
+        self._parts: dict[str, Part] = {}
         self.decoder = Decoder(study._translation_model(system), study._language_model())
 
-    @cached_property
-    def parts(self) -> dict[str, Part]:
-        return {name: self.study.part(name, self.system) for name in ("dev", "test")}
+    def part(self, name: str) -> Part:
+        if name not in self._parts:
+            self._parts[name] = self.study.part(name, self.system)
+        return self._parts[name]
 
     def sources(self, name: str) -> Sequence[Sequence[str]]:
-        part = self.parts[name]
+        part = self.part(name)
         return part.source if self.system in (NONE, ALIGNMENTS) else part.reordered()
 
-    def run(self, seed: int, limit: int) -> dict[str, Any]:
+    def run(self, seed: int, limit: int, test: str) -> dict[str, Any]:
         started = time.process_time()
         weights = self._weights(seed, TUNED_AT.get(limit, WIDEST))
-        outputs = self.decoder.translate(self.sources("test"), weights, limit)
+        outputs = self.decoder.translate(self.sources(test), weights, limit)
         return {
             "language": self.study.language,
             "system": self.system,
@@ -211,9 +240,9 @@ class _Machine:
         }
 
     def _weights(self, seed: int, limit: int) -> Sequence[float]:
-        path = self.study.work / short(self.system) / f"weights-{seed}-{limit}.json"
+        path = self.study.work / FOLDERS[self.system] / f"weights-{seed}-{limit}.json"
         if not path.is_file():
-            sources, targets = self.sources("dev"), self.parts["dev"].target
+            sources, targets = self.sources("dev"), self.part("dev").target
 
             def units(words: Sequence[str]) -> Sequence[str]:
                 return list("".join(words)) if self.study.language == "ja" else words
@@ -233,9 +262,16 @@ class _Machine:
         return self._lists[limit]
 
 
-def short(system: str) -> str:
-    """Return the folder of a system."""
-    return {NONE: "baseline", HAND: "hand", LEARNED: "learned", ALIGNMENTS: "alignments", WEAK: "weak"}[system]
+def table_rows() -> dict[str, Any]:
+    """Return the settings of the rows of the table of word orders."""
+    from experiments import table
+
+    return {row.name: row.config for row in table.load(TABLE).rows}
+
+
+def is_possible(system: str, language: str) -> bool:
+    """Whether a system can be made: parsers are trained for reordering where the table has the language."""
+    return system not in ROWS or ROWS[TRAINED].format(language=NAMES[language]) in table_rows()
 
 
 def command(*arguments: object) -> None:
@@ -256,14 +292,16 @@ def write(path: Path, text: str) -> None:
 class Scorer:
     """BLEU of the outputs of one language, by sacrebleu: of words, of Japanese of characters."""
 
-    def __init__(self, study: Study) -> None:
+    def __init__(self, study: Study, test: str = TEST) -> None:
         from sacrebleu.metrics import BLEU
 
-        part = study.part("test", NONE)
-        self._joint = "" if study.language == "ja" else " "
+        part = study.part(test, NONE)
+        self.is_by_character = study.language == "ja"
+        self._joint = "" if self.is_by_character else " "
         self.references = [self._joint.join(words) for words in part.target]
+        self.sources = [" ".join(words) for words in part.source]
         self.lengths = [len(words) for words in part.source]
-        self.metric = BLEU(tokenize="char" if study.language == "ja" else "none", force=True)
+        self.metric = BLEU(tokenize="char" if self.is_by_character else "none", force=True)
 
     def texts(self, run: Mapping[str, Any]) -> list[str]:
         """Return the outputs of a run as they are scored."""
@@ -289,9 +327,24 @@ class Scorer:
         return float(result.p_value)
 
 
-def results(study: Study, done: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
-    """Return what the runs of a language say."""
+Runs = Mapping[str, Sequence[Mapping[str, Any]]]
+
+
+def results(study: Study, done: Runs, news: Runs) -> dict[str, Any]:
+    """Return what the runs of a language say; `news` are those on the second test set."""
     scorer = Scorer(study)
+    scores = _scores(scorer, done, LENGTHS)
+    return {
+        "pairs": {name: len(study.part(name, NONE).source) for name in SIZES},
+        "rules": RULES[study.language],
+        "signature": str(scorer.metric.get_signature()),
+        **scores,
+        **({"news": _scores(Scorer(study, NEWS), news, NEWS_LENGTHS)} if news else {}),
+    }
+
+
+def _scores(scorer: Scorer, done: Runs, lengths: Sequence[tuple[int, int]]) -> dict[str, Any]:
+    """Return BLEU of the systems on a test set, by distortion limit and length, and their comparisons."""
     systems: dict[str, Any] = {}
     for system, runs in done.items():
         rows = systems[system] = {}
@@ -300,22 +353,41 @@ def results(study: Study, done: Mapping[str, Sequence[Mapping[str, Any]]]) -> di
             rows[str(limit)] = {
                 **spread([scorer.bleu(run) for run in chosen]),
                 "not_monotone": float(np.mean([run["not_monotone"] for run in chosen])),
-                "lengths": [float(np.mean([scorer.bleu(run, one) for run in chosen])) for one in LENGTHS],
+                "lengths": [float(np.mean([scorer.bleu(run, one) for run in chosen])) for one in lengths],
                 "cpu_seconds": float(np.mean([run["cpu_seconds"] for run in chosen])),
                 "weights": [run["weights"] for run in chosen],
             }
-    part = study.part("test", NONE)
     return {
-        "pairs": {name: len(study.part(name, NONE).source) for name in SIZES},
-        "rules": RULES[study.language],
-        "signature": str(scorer.metric.get_signature()),
-        "lengths": LENGTHS,
-        "sentences_by_length": [sum(a <= len(words) <= b for words in part.source) for a, b in LENGTHS],
+        "lengths": lengths,
+        "sentences_by_length": [sum(a <= length <= b for length in scorer.lengths) for a, b in lengths],
         "systems": systems,
         "comparisons": [
             _compared(scorer, systems, done, better, worse) for better, worse in PAIRS if {better, worse} <= done.keys()
         ],
     }
+
+
+def examples(scorer: Scorer, done: Runs) -> list[dict[str, Any]]:
+    """Return the sentences that gained and lost most by the rules, by BLEU of the sentence, at limit 10 and seed 0."""
+    from sacrebleu.metrics import BLEU
+
+    metric = BLEU(tokenize="char" if scorer.is_by_character else "none", effective_order=True)
+    found = {
+        system: next(run for run in done[system] if (run["seed"], run["limit"]) == (0, WIDEST))
+        for system in (NONE, HAND)
+    }
+    texts = {system: scorer.texts(run) for system, run in found.items()}
+    gains = {
+        n: metric.sentence_score(texts[HAND][n], [reference]).score
+        - metric.sentence_score(texts[NONE][n], [reference]).score
+        for n, reference in enumerate(scorer.references)
+        if EXAMPLE_WORDS[0] <= scorer.lengths[n] <= EXAMPLE_WORDS[1]
+    }
+    best = sorted(gains, key=lambda n: gains[n])
+    return [
+        {"english": scorer.sources[n], "reference": scorer.references[n], **{one: texts[one][n] for one in texts}}
+        for n in (*best[: -EXAMPLES - 1 : -1], *best[:EXAMPLES])
+    ]
 
 
 # The first of each pair at the limit of the paper, the second at its best limit.
@@ -327,7 +399,12 @@ PAIRS = (
     (LEARNED, HAND),
     (WEAK, NONE),
     (WEAK, HAND),
+    (TREEBANK, NONE),
+    (TRAINED, NONE),
+    (TRAINED, TREEBANK),
 )
+# Sentences that are shown of each kind, and their English words.
+EXAMPLES, EXAMPLE_WORDS = 2, (6, 12)
 
 
 def _compared(scorer: Scorer, systems: Any, done: Any, better: str, worse: str) -> dict[str, Any]:
@@ -364,20 +441,28 @@ def run(
     *,
     seeds: int,
     limits: Sequence[int],
+    with_news: bool,
     out: Path,
 ) -> None:
     """Make the runs that are missing and write what they say, language by language."""
     for language in languages:
         study = Study(language, data, work, SIZES)
-        done = {}
-        for system in systems:
+        done, news = {}, {}
+        for system in (one for one in systems if is_possible(one, language)):
             own = LIMITS if system in (NONE, HAND) else MAIN_LIMITS
             done[system] = study.runs(system, seeds, [limit for limit in own if limit in limits])
+            if with_news and (data / "parallel" / f"ntrex-en-{language}.tsv").is_file():
+                news[system] = study.runs(system, seeds, [WIDEST], NEWS)
         found = json.loads(out.read_text()) if out.is_file() else {"languages": {}}
-        found |= provenance(["sil-thot", "sacrebleu", "numpy"]) | {"sizes": SIZES, "seeds": seeds}
-        found["languages"][language] = results(study, done)
+        found |= provenance(["sil-thot", "sacrebleu", "numpy"]) | {"sizes": SIZES}
+        found["languages"][language] = {"seeds": seeds, **results(study, done, news)}
         write(out, json.dumps(found, indent=1, ensure_ascii=False) + "\n")
         say(f"wrote {out}")
+        if {NONE, HAND} <= done.keys():
+            # Sentences of the corpus have no place in the repository.
+            path = work / f"examples-{language}.json"
+            write(path, json.dumps(examples(Scorer(study), done), indent=1, ensure_ascii=False) + "\n")
+            say(f"wrote {path}")
 
 
 def main() -> None:
@@ -388,6 +473,7 @@ def main() -> None:
     parser.add_argument("--systems", nargs="+", default=list(SYSTEMS), choices=list(SYSTEMS))
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--limits", type=int, nargs="+", default=list(LIMITS), choices=LIMITS, help="distortion limits")
+    parser.add_argument("--no-news", action="store_true", help="without the second test set, NTREX")
     parser.add_argument("--data", type=Path, default=os.environ.get("TREETUNE_DATA"))
     parser.add_argument("--work", type=Path, default=KEPT / "translation")
     parser.add_argument("--out", type=Path, default=RESULT)
@@ -406,6 +492,7 @@ def main() -> None:
         options.work,
         seeds=options.seeds,
         limits=options.limits,
+        with_news=not options.no_news,
         out=options.out,
     )
 

@@ -30,8 +30,9 @@ which the engine does not have (the paper's rows without LR). Weights are tuned 
 search over n-best lists, once for each seed and system at limit 0 and once at limit 10, which serves for the limits
 from 1 on. BLEU by sacrebleu: of words, of Japanese of characters; ± is the standard deviation over seeds. "Alignments
 of the reordered text" is the control: the system does not reorder, but its phrases come from alignments that were
-made in the new order. "Weak parser": greedy, 1,000 trees of EWT. Not measured: hierarchical systems (Table 4; no
-engine that can be installed was found)."""
+made in the new order. "Weak parser": greedy, 1,000 trees of EWT. "Parser of the treebank alone", "trained for
+reordering": beam 8, all of EWT and GUM, the second with 10,000 word orders of aligned pairs at rate 2 beside it. Not
+measured: hierarchical systems (Table 4; no engine that can be installed was found)."""
 RUN = "`python -m experiments.translation run --data DIR`; `pip install -e '.[translation]'`."
 
 
@@ -40,6 +41,13 @@ def page(record: Mapping[str, Any]) -> str:
     parts = [MADE, HEAD, f"![BLEU by distortion limit]({FIGURE})", _summary(record), f"{RUN} {origin(record)}"]
     for language, found in record["languages"].items():
         parts += [f"## {NAMES[language]}", _about(found), _systems(found), _comparisons(found), _lengths(found)]
+        if "news" in found:
+            news = found["news"]
+            parts += [
+                f"News (NTREX), {sum(news['sentences_by_length'])} sentences:",
+                _lengths(news),
+                _comparisons(news),
+            ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -62,7 +70,9 @@ def _bleu(cell: Mapping[str, Any] | None) -> str:
 
 def _about(found: Mapping[str, Any]) -> str:
     pairs = ", ".join(f"{name} {count:,}" for name, count in found["pairs"].items())
-    return f"Pairs: {pairs}. Hand-written rules: `{found['rules']}`. `{found['signature']}`"
+    # Otherwise ± shows that there were several.
+    seeds = " One tuning seed." if found.get("seeds") == 1 else ""
+    return f"Pairs: {pairs}.{seeds} Hand-written rules: `{found['rules']}`. `{found['signature']}`"
 
 
 def _systems(found: Mapping[str, Any]) -> str:
@@ -109,12 +119,14 @@ def draw(record: Mapping[str, Any], path: Path) -> None:
     with mpl.rc_context({"svg.hashsalt": "treetune", "svg.fonttype": "none", "font.size": 9}):
         figure = Figure(figsize=(6.5, 3.6), layout="constrained")
         axes = figure.subplots()
+        shown = [found["systems"].get(system, {}) for found in record["languages"].values() for system in DRAWN]
+        ticks = sorted({int(limit) for cells in shown for limit in cells})
         for language, found in record["languages"].items():
             for system, mark in DRAWN.items():
                 cells = found["systems"].get(system, {})
                 limits = sorted(map(int, cells))
                 axes.plot(
-                    range(len(limits)),
+                    [ticks.index(limit) for limit in limits],
                     [cells[str(limit)]["mean"] for limit in limits],
                     marker=mark,
                     markersize=4,
@@ -122,7 +134,7 @@ def draw(record: Mapping[str, Any], path: Path) -> None:
                     linestyle="-" if system != "baseline" else "--",
                     label=f"{NAMES[language]}, {system}",
                 )
-                axes.set_xticks(range(len(limits)), list(map(str, limits)))
+        axes.set_xticks(range(len(ticks)), list(map(str, ticks)))
         axes.set_xlabel("distortion limit")
         axes.set_ylabel("BLEU")
         axes.set_ylim(bottom=0)

@@ -61,6 +61,8 @@ def write_data(folder: Path, *, sizes: tuple[int, int, int] = (40, 15, 15)) -> P
     (folder / "reorder").mkdir()
     for language in ("ja", "ko", "ar", "fr", "ru", "zh"):
         write_word_orders(folder / "reorder", language)
+    (folder / "aligned").mkdir()
+    write_word_orders(folder / "aligned", "ja", parts=("train", "test", "test-plain"))
     write_constituents(folder / "ptb_sample")
     (folder / "clusters").mkdir()
     words = sorted({word for example in generate(60, seed=0) for word in example.sentence.forms[1:]})
@@ -89,10 +91,10 @@ def as_entities(example: Example) -> Tagged:
     return Tagged(sentence, Tags(iob_tags([Span(word, word + 1, "PER") for word in words], len(sentence))))
 
 
-def write_word_orders(folder: Path, language: str) -> None:
+def write_word_orders(folder: Path, language: str, *, parts: Sequence[str] = ("train", "test")) -> None:
     """Write sentences in the order that the hand-written rules make; the fourth has a single aligned word."""
     reorderer = Reorderer(load_rules(language))
-    for seed, part in enumerate(("train", "test"), start=5):
+    for seed, part in enumerate(parts, start=5):
         examples = generate(25, seed=seed)
         orders = [WordOrder(reorderer.order(one.sentence, one.gold)) for one in examples]
         orders[3] = WordOrder((1,))

@@ -51,6 +51,14 @@ def test_the_page_shows_what_was_measured() -> None:
     assert "Pairs: train 20,000, dev 300, test 800. Hand-written rules: `tr`. `nrefs:1|tok:none`" in page
 
 
+def test_the_page_shows_news() -> None:
+    found = RECORD["languages"]["tr"]
+    news = {**found, "lengths": [[1, 15], [16, 10_000]]}
+    page = translation_report.page({**RECORD, "languages": {"tr": {**found, "news": news}}})
+    assert "News (NTREX), 800 sentences:" in page
+    assert "| BLEU by English words | 1–15 | 16 and more |" in page
+
+
 def test_the_figure_is_the_same_for_the_same_results(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="needs the extra 'plots'")
     for name in ("a.svg", "b.svg"):
@@ -139,6 +147,33 @@ class TestEngine:
             free, monotone = (decoder.translate([sentence], weights, limit)[0] for limit in (6, 0))
             assert (free.words[-1], free.is_monotone) == ("miru", False)
             assert (monotone.words, monotone.is_monotone) == (("inu", "miru", "tori"), True)
+
+    def test_a_parser_is_trained_for_reordering_where_the_table_has_the_language(self) -> None:
+        from experiments import translation
+
+        assert translation.ROWS[translation.TREEBANK] in translation.table_rows()
+        assert translation.is_possible(translation.TRAINED, "ja")
+        assert translation.is_possible(translation.HAND, "hi")
+        assert not translation.is_possible(translation.TRAINED, "hi")
+
+    def test_examples_are_the_sentences_that_changed_most(self) -> None:
+        pytest.importorskip("sacrebleu", reason="needs the extra 'translation'")
+        from experiments import translation
+
+        class Study:
+            language = "tr"
+
+            def part(self, name: str, system: str) -> translation.Part:
+                target = [list("abcdef"), list("abcdef"), list("abcdef")]
+                return translation.Part([["w"] * 7] * 3, target, [range(7)] * 3)
+
+        scorer = translation.Scorer(Study())  # type: ignore[arg-type]
+        outputs = {translation.NONE: ["a b c d x y", "a b c d e f", "a b c d"], translation.HAND: ["a b c d e f"] * 3}
+        outputs[translation.HAND][1] = "x y z"
+        done = {system: [{"seed": 0, "limit": 10, "outputs": found}] for system, found in outputs.items()}
+        found = translation.examples(scorer, done)
+        assert [one["hand-written rules"] for one in found[:2]] == ["a b c d e f"] * 2
+        assert (found[2]["baseline"], found[2]["hand-written rules"]) == ("a b c d e f", "x y z")
 
     def test_words_of_languages_that_write_spaces(self) -> None:
         from experiments.translation import split_words

@@ -34,6 +34,7 @@ TRIALS = {
         "transition, treebank only", "transition, word orders at rate 1, Japanese",
         "transition, targeted self-training, Japanese", "transition, word orders of both languages at rate 1",
     ),
+    "hall2011_table1_parallel": ("transition, treebank only", "transition, word orders at rate 1, Japanese"),
     "hall2011_table2": (
         "transition, (a) source", "transition, predicted tags, (a) source", "transition, augmented loss, target",
         "transition, augmented loss, word dropout, target", "transition, augmented loss, margin updates, target",
