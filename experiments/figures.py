@@ -114,6 +114,7 @@ def draw_uptraining(results: Path, path: Path) -> None:
                     if treebank in scores:
                         axes.axhline(scores[treebank], color=colour, linewidth=0.8, linestyle=":")
                 axes.set_xscale("log")
+                axes.set_xlim(80, 220_000)
                 axes.grid(axis="y", color="#dddddd", linewidth=0.6)
                 axes.spines[["top", "right"]].set_visible(False)
                 axes.set_title(f"{title}: {metric}")

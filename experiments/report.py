@@ -94,8 +94,8 @@ def _cell(row: Record, test: str, metric: str) -> str:
 
 
 def score(scores: Record, metric: str) -> str:
-    """Return a score of a row, or a number that was counted."""
-    return spread(scores[metric], decimals=0 if metric in NUMBERS else 2)
+    """Return a score of a row, or a number that was counted; nothing if the row has none."""
+    return spread(scores[metric], decimals=0 if metric in NUMBERS else 2) if metric in scores else ""
 
 
 def score_table(table: Table, record: Record, test: str) -> str:
