@@ -398,8 +398,9 @@ def cluster_table(record: Record) -> str:
 def mixing_table(record: Record) -> str:
     """Return accuracy and time of training in shards."""
     about = (
-        f"EWT, {record['sentences']:,} sentences, beam {record['beam']}, {record['epochs']} epochs, from trees in memory "
-        "to the parser; on free processors the time is that of the slowest shard of each turn and of what is not divided."
+        f"EWT, {record['sentences']:,} sentences, beam {record['beam']}, {record['epochs']} epochs, from trees in "
+        "memory to the parser; on free processors the time is that of the slowest shard of each turn and of all that "
+        "is not divided."
     )
     rows = [
         (
