@@ -55,6 +55,8 @@ TRIALS = {
         "source", "source, self-training", "source + questions, all questions",
         "source + questions, 1,000 sentences of AMALGUM",
     ),
+    "third_order": ("second order", "third order, joint filter, stacked on greedy transition"),
+    "cherry2012_table2": ("gold tags, GUM, graph, no filter", "gold tags, GUM, graph2, R + L + Q"),
     "external_metric": ("transition, treebank", "transition, treebank + program"),
     "labels_by_tag": ("transition, not restricted", "transition, restricted by tag"),
     "hall2011_extrinsic_table1": ("source", "source + main verbs of target", "source + all tags of target"),
