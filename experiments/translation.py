@@ -458,7 +458,7 @@ def run(
         found["languages"][language] = {"seeds": seeds, **results(study, done, news)}
         write(out, json.dumps(found, indent=1, ensure_ascii=False) + "\n")
         say(f"wrote {out}")
-        if {NONE, HAND} <= done.keys():
+        if {NONE, HAND} <= done.keys() and WIDEST in limits:
             # Sentences of the corpus have no place in the repository.
             path = work / f"examples-{language}.json"
             write(path, json.dumps(examples(Scorer(study), done), indent=1, ensure_ascii=False) + "\n")

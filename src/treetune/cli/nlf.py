@@ -97,17 +97,17 @@ def decode(
 
     form = _writer(file_format, output)
     check_kept(output, (source,))
-    words: Counter[str] = Counter()
+    labels: Counter[str] = Counter()
 
     def decoded(example: Example) -> Meaning:
-        words.update(example.gold.labels[1:])
+        labels.update(example.gold.labels[1:])
         return Meaning(example.sentence, decode_tree(example.gold, example.sentence.forms))
 
     _write(map(decoded, read_trees(source)), output, form, "decoded", covered=False, quiet=quiet)
-    others = Counter({label: count for label, count in words.items() if not is_label(label)})
+    others = Counter({label: count for label, count in labels.items() if not is_label(label)})
     if others:
         note(
-            f"warning: {others.total():,} of {words.total():,} words have labels that no expression is encoded by, as "
+            f"warning: {others.total():,} of {labels.total():,} words have labels that no expression is encoded by, as "
             f"{others.most_common(1)[0][0]!r}, and are joined by %; UD trees are converted by 'treetune nlf convert'"
         )
 
